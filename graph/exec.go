@@ -7784,6 +7784,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputClaimProjectItemsInput,
 		ec.unmarshalInputClaimReviewsInput,
 		ec.unmarshalInputCompleteUploadInput,
+		ec.unmarshalInputCorrectionInput,
 		ec.unmarshalInputCreateNoteInput,
 		ec.unmarshalInputCreateProjectExportInput,
 		ec.unmarshalInputCreateProjectImportInput,
@@ -8336,8 +8337,8 @@ type Mutation {
   releaseProjectItem(input: ReleaseProjectItemInput!): ReleaseProjectItemPayload
   """
   Says whether another user's effort is correct. If it is incorrect, the item is ` + "`" + `NEW` + "`" + ` again and reserved for its author
-  for a day, unless somebody has finished it again. A later review replaces an earlier one, unless it says which version
-  of the effort it is about. For reviewers.
+  for a day, unless somebody has finished it again, or the reviewer says what it is by ` + "`" + `correction` + "`" + `. A later review replaces
+  an earlier one, unless it says which version of the effort it is about. For reviewers.
   """
   reviewEffort(input: ReviewEffortInput!): ReviewEffortPayload
   """
@@ -11045,10 +11046,25 @@ input ReviewEffortInput {
   verdict: Verdict!
   "For the author: up to 2,000 characters."
   comment: String! = ""
+  """
+  What the item is in place of what was found, if the verdict is ` + "`" + `INCORRECT` + "`" + `. The item stays ` + "`" + `FINISHED` + "`" + `, with this result as an
+  effort of the caller, and is not reserved for its author.
+  """
+  correction: CorrectionInput
   "The ` + "`" + `version` + "`" + ` of the effort you have seen. If it has another one, nothing changes; see ` + "`" + `EffortConflict` + "`" + `."
   expectedVersion: Int
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
+}
+
+"What an item is in place of what was found."
+input CorrectionInput {
+  "The id of a ` + "`" + `Category` + "`" + ` of the project."
+  categoryId: ID!
+  "The id of a ` + "`" + `Subcategory` + "`" + ` of the project."
+  subcategoryId: ID
+  "Up to 20 keywords of 1 to 64 characters."
+  keywords: [String!]
 }
 
 "Result of ` + "`" + `reviewEffort` + "`" + `."
@@ -11062,7 +11078,7 @@ type ReviewEffortPayload {
 }
 
 "Problems that ` + "`" + `reviewEffort` + "`" + ` may report."
-union ReviewEffortProblem = OwnEffort | EffortUndone | EffortConflict
+union ReviewEffortProblem = OwnEffort | EffortUndone | EffortConflict | ProjectItemConflict
 
 "The effort is not at the expected version: it has been reviewed meanwhile."
 type EffortConflict implements Problem {
@@ -37245,6 +37261,50 @@ func (ec *executionContext) unmarshalInputCompleteUploadInput(ctx context.Contex
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputCorrectionInput(ctx context.Context, obj any) (model.CorrectionInput, error) {
+	var it model.CorrectionInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"categoryId", "subcategoryId", "keywords"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "categoryId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("categoryId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CategoryID = data
+		case "subcategoryId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("subcategoryId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SubcategoryID = graphql.OmittableOf(data)
+		case "keywords":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("keywords"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Keywords = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputCreateNoteInput(ctx context.Context, obj any) (model.CreateNoteInput, error) {
 	var it model.CreateNoteInput
 	if obj == nil {
@@ -40024,7 +40084,7 @@ func (ec *executionContext) unmarshalInputReviewEffortInput(ctx context.Context,
 		asMap["comment"] = ""
 	}
 
-	fieldsInOrder := [...]string{"effortId", "verdict", "comment", "expectedVersion", "idempotencyKey"}
+	fieldsInOrder := [...]string{"effortId", "verdict", "comment", "correction", "expectedVersion", "idempotencyKey"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -40052,6 +40112,13 @@ func (ec *executionContext) unmarshalInputReviewEffortInput(ctx context.Context,
 				return it, err
 			}
 			it.Comment = data
+		case "correction":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("correction"))
+			data, err := ec.unmarshalOCorrectionInput2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCorrectionInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Correction = graphql.OmittableOf(data)
 		case "expectedVersion":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
 			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
@@ -42255,6 +42322,13 @@ func (ec *executionContext) _ReviewEffortProblem(ctx context.Context, sel ast.Se
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
+	case model.ProjectItemConflict:
+		return ec._ProjectItemConflict(ctx, sel, &obj)
+	case *model.ProjectItemConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectItemConflict(ctx, sel, obj)
 	case model.OwnEffort:
 		return ec._OwnEffort(ctx, sel, &obj)
 	case *model.OwnEffort:
@@ -51452,7 +51526,7 @@ func (ec *executionContext) _ProjectItemClaim(ctx context.Context, sel ast.Selec
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
-var projectItemConflictImplementors = []string{"ProjectItemConflict", "Problem", "UndoFinishProblem"}
+var projectItemConflictImplementors = []string{"ProjectItemConflict", "Problem", "ReviewEffortProblem", "UndoFinishProblem"}
 
 func (ec *executionContext) _ProjectItemConflict(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectItemConflict) graphql.Marshaler {
 	if m := lean.Write(ctx, &ec.plans, planned, "ProjectItemConflict", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectItemConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectItemConflict(ctx, sel, obj) }); m != nil {
@@ -63006,6 +63080,14 @@ func (ec *executionContext) marshalOCompleteUploadProblem2githubᚗcomᚋtaggie�
 		return graphql.Null
 	}
 	return ec._CompleteUploadProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOCorrectionInput2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCorrectionInput(ctx context.Context, v any) (*model.CorrectionInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputCorrectionInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalOCreateNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateNotePayload) graphql.Marshaler {

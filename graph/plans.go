@@ -9452,6 +9452,17 @@ func (ec *executionContext) appendRestoreVersionProblem(w *lean.Writer, f *lean.
 
 func (ec *executionContext) appendReviewEffortProblem(w *lean.Writer, f *lean.Planned, v model.ReviewEffortProblem) bool {
 	switch obj := v.(type) {
+	case model.ProjectItemConflict:
+		if p := w.Plan("ProjectItemConflict", f); p != nil {
+			return ec.appendProjectItemConflict(w, p, &obj)
+		}
+	case *model.ProjectItemConflict:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("ProjectItemConflict", f); p != nil {
+			return ec.appendProjectItemConflict(w, p, obj)
+		}
 	case model.OwnEffort:
 		if p := w.Plan("OwnEffort", f); p != nil {
 			return ec.appendOwnEffort(w, p, &obj)

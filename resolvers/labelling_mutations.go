@@ -166,17 +166,23 @@ func finishOf(field string, item gid.ID, token string, category gid.ID, subcateg
 	if finish.Item, err = projectItemID(field+".itemId", item); err != nil {
 		return finish, err
 	}
-	if finish.Category, err = categoryID(field+".categoryId", category); err != nil {
-		return finish, err
+	finish.Category, finish.Subcategory, err = foundOf(field, category, subcategory)
+	return finish, err
+}
+
+// foundOf reads what an item was found to be; field stands before the names of the fields.
+func foundOf(field string, category gid.ID, subcategory graphql.Omittable[*gid.ID]) (found project.LabelID, also *project.LabelID, err error) {
+	if found, err = categoryID(field+".categoryId", category); err != nil {
+		return found, nil, err
 	}
 	if chosen := subcategory.Value(); chosen != nil {
 		id, err := subcategoryID(field+".subcategoryId", *chosen)
 		if err != nil {
-			return finish, err
+			return found, nil, err
 		}
-		finish.Subcategory = &id
+		also = &id
 	}
-	return finish, nil
+	return found, also, nil
 }
 
 func (m mutation) FinishProjectItems(ctx context.Context, in model.FinishProjectItemsInput) (*model.FinishProjectItemsPayload, error) {
@@ -258,7 +264,15 @@ func (m mutation) ReviewEffort(ctx context.Context, in model.ReviewEffortInput) 
 	if err != nil {
 		return nil, err
 	}
-	reviewed, err := m.Labelling.Review(ctx, labelling.Reviewing{Effort: id, Verdict: in.Verdict, Comment: in.Comment, Expected: in.ExpectedVersion.Value(), IdempotencyKey: in.IdempotencyKey.Value()})
+	review := labelling.Reviewing{Effort: id, Verdict: in.Verdict, Comment: in.Comment, Expected: in.ExpectedVersion.Value(), IdempotencyKey: in.IdempotencyKey.Value()}
+	if c := in.Correction.Value(); c != nil {
+		category, subcategory, err := foundOf("input.correction", c.CategoryID, c.SubcategoryID)
+		if err != nil {
+			return nil, err
+		}
+		review.Correction = &labelling.Correction{Category: category, Subcategory: subcategory, Keywords: c.Keywords.Value()}
+	}
+	reviewed, err := m.Labelling.Review(ctx, review)
 	item, effort, problem, err := m.doneEffort(ctx, reviewed, err, payload(ctx))
 	return &model.ReviewEffortPayload{Item: item, Effort: effort, Problem: problem}, err
 }

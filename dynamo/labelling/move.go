@@ -35,7 +35,7 @@ import (
 // brought back, up to [labelling.MostEfforts] efforts with their <project>:User:<user>/effort:… and /review:…, and
 // <project>:Removal:<removal>/item:0:ProjectItem:<item>; where a label changes, <project>:ProjectItem:<item>/category:… and /subcategory:…, before and
 // after; taggie:Outbox:<shard>/outbox:<at>:Transition:<id>.
-// Cost: 1 TransactWriteItems of up to 12 rows: 1 to extend a claim, 3 to make one; of up to 97 to remove an item or to bring one back.
+// Cost: 1 TransactWriteItems of up to 13 rows: 1 to extend a claim, 3 to make one; of up to 97 to remove an item or to bring one back.
 func (db Store) MoveItem(ctx context.Context, m labelling.Move, once idempotency.Key) error {
 	attempt := uuid.NewString()
 	if m.Transition != nil {
@@ -46,16 +46,19 @@ func (db Store) MoveItem(ctx context.Context, m labelling.Move, once idempotency
 	if m.Effort != nil {
 		actions = append(actions, putEffort(*m.Effort, m.Known != nil))
 	}
-	found := m.Effort != nil && m.Known == nil
-	item, err := changeItem(m.Before, m.After, found, attempt)
+	if m.Correction != nil {
+		actions = append(actions, putEffort(*m.Correction, false))
+	}
+	made := m.Made()
+	item, err := changeItem(m.Before, m.After, made != nil, attempt)
 	if err != nil {
 		return err
 	}
 	actions = append(actions, item...)
-	if e := m.Effort; found {
+	if made != nil {
 		actions = append(actions,
-			dynamo.Action{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(projects.EffortOf(projects.ItemID(m.After.ItemID), *e), e.FinishedAt, nil)},
-			dynamo.Action{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(projects.EffortOf(projects.UserIn(m.After.Project, e.User), *e), e.FinishedAt, nil)})
+			dynamo.Action{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(projects.EffortOf(projects.ItemID(m.After.ItemID), *made), made.FinishedAt, nil)},
+			dynamo.Action{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(projects.EffortOf(projects.UserIn(m.After.Project, made.User), *made), made.FinishedAt, nil)})
 	}
 	if m.Effort != nil {
 		was := m.Known != nil && m.Known.AwaitsReview()

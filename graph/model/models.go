@@ -232,6 +232,16 @@ type CompleteUploadPayload struct {
 	Problem CompleteUploadProblem `json:"problem,omitempty"`
 }
 
+// What an item is in place of what was found.
+type CorrectionInput struct {
+	// The id of a `Category` of the project.
+	CategoryID gid.ID `json:"categoryId"`
+	// The id of a `Subcategory` of the project.
+	SubcategoryID graphql.Omittable[*gid.ID] `json:"subcategoryId,omitempty"`
+	// Up to 20 keywords of 1 to 64 characters.
+	Keywords graphql.Omittable[[]string] `json:"keywords,omitempty"`
+}
+
 // Input of `createNote`.
 type CreateNoteInput struct {
 	// 1 to 200 characters.
@@ -945,6 +955,8 @@ type ProjectItemConflict struct {
 
 func (ProjectItemConflict) IsProblem() {}
 
+func (ProjectItemConflict) IsReviewEffortProblem() {}
+
 func (ProjectItemConflict) IsUndoFinishProblem() {}
 
 // One of several finishes.
@@ -1455,6 +1467,9 @@ type ReviewEffortInput struct {
 	Verdict  project.Verdict `json:"verdict"`
 	// For the author: up to 2,000 characters.
 	Comment string `json:"comment"`
+	// What the item is in place of what was found, if the verdict is `INCORRECT`. The item stays `FINISHED`, with this result as an
+	// effort of the caller, and is not reserved for its author.
+	Correction graphql.Omittable[*CorrectionInput] `json:"correction,omitempty"`
 	// The `version` of the effort you have seen. If it has another one, nothing changes; see `EffortConflict`.
 	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.

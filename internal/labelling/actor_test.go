@@ -64,7 +64,12 @@ func (a *actor) act() {
 				verdict = project.Incorrect
 			}
 			effort := project.EffortID{Project: a.project, ID: i.LastEffort}
-			_, err = a.service.Review(a.as([]project.UserID{rev, boss}[a.rand.IntN(2)]), labelling.Reviewing{Effort: effort, Verdict: verdict})
+			in := labelling.Reviewing{Effort: effort, Verdict: verdict}
+			if verdict == project.Incorrect && a.rand.IntN(2) == 0 {
+				f := a.finishing(i)
+				in.Correction = &labelling.Correction{Category: f.Category, Subcategory: f.Subcategory, Keywords: f.Keywords}
+			}
+			_, err = a.service.Review(a.as([]project.UserID{rev, boss}[a.rand.IntN(2)]), in)
 		}
 	case 8:
 		if i, ok := a.item(project.Finished); ok {

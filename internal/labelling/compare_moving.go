@@ -130,7 +130,7 @@ func concerns(name string, cause Cause, team string, user, author UserID) bool {
 	case !someone:
 		return true
 	case author != "":
-		return strings.HasPrefix(of, "team ") || strings.HasSuffix(of, "/"+string(author))
+		return strings.HasPrefix(of, "team ") || strings.HasSuffix(of, "/"+string(author)) || strings.HasSuffix(of, "/"+string(user))
 	}
 	return of == "team "+team || of == team+"/"+string(user)
 }

@@ -129,7 +129,7 @@ type Transition struct {
 	From    project.Status
 	Cleared bool
 	// For REMOVED and RESTORED: whose claim it was, or for whom the item was kept, is Author; how the item was before is From; and what was
-	// found out about it, as far as it is not counted any more, or again.
+	// found out about it, as far as it is not counted any more, or again. For REVIEWED: what the reviewer found in place of it.
 	Efforts []CountedEffort `json:",omitempty"`
 	// For DEFERRED: not before Later for the same user; zero: not for this user again.
 	Later time.Time

@@ -3,6 +3,7 @@ package labelling
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
@@ -16,13 +17,23 @@ type Reviewing struct {
 	Effort         project.EffortID
 	Verdict        project.Verdict
 	Comment        string
-	Expected       *int    `json:",omitempty"` // the effort's version that the reviewer has seen
-	IdempotencyKey *string `json:"-"`
+	Expected       *int        `json:",omitempty"` // the effort's version that the reviewer has seen
+	Correction     *Correction `json:",omitempty"` // of an incorrect one
+	IdempotencyKey *string     `json:"-"`
+}
+
+// Correction is what an item is in place of what was found.
+type Correction struct {
+	Category    project.LabelID
+	Subcategory *project.LabelID
+	Keywords    []string
 }
 
 // Review says whether somebody else's effort is correct, for reviewers. What was found incorrect is NEW again, for its author first,
 // unless the item has been finished again since; a later review takes the place of the earlier one, and an item that still waits
-// is FINISHED again when it turns out to have been correct. [ErrOwnWork], [ErrUndone] and *project.EffortConflict are expected outcomes.
+// is FINISHED again when it turns out to have been correct. With a correction an item that the effort is the last of stays FINISHED, by an effort of the reviewer's in the
+// same step, and comes back to nobody. [ErrOwnWork], [ErrUndone] and *project.EffortConflict are expected outcomes; with a correction also
+// *project.ItemConflict when the item has gone on since.
 func (s *Service) Review(ctx context.Context, in Reviewing) (project.FinishedItem, error) {
 	if in.Verdict != project.Correct && in.Verdict != project.Incorrect {
 		return project.FinishedItem{}, fault.Invalidf("input.verdict", "there is no such verdict")
@@ -31,19 +42,27 @@ func (s *Service) Review(ctx context.Context, in Reviewing) (project.FinishedIte
 	if err != nil {
 		return project.FinishedItem{}, err
 	}
+	if c := in.Correction; c != nil {
+		if in.Verdict != project.Incorrect {
+			return project.FinishedItem{}, fault.Invalidf("input.correction", "only what is incorrect is corrected")
+		}
+		if c.Keywords, err = project.ParseKeywords("input.correction.keywords", c.Keywords, project.MaxKeywords); err != nil {
+			return project.FinishedItem{}, err
+		}
+	}
 	return once(ctx, s, "reviewEffort", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (project.FinishedItem, error) {
 		p, err := s.project(ctx, in.Effort.Project, project.Reviewer)
 		if err != nil {
 			return project.FinishedItem{}, err
 		}
-		return s.revise(ctx, p, in.Effort, key, func(item project.Item, effort project.Effort, _ []project.Effort) (project.Item, project.Effort, Transition, error) {
+		return s.revise(ctx, p, in.Effort, key, func(item project.Item, effort project.Effort, _ []project.Effort) (Move, error) {
 			switch {
 			case effort.User == p.Member.User:
-				return item, effort, Transition{}, ErrOwnWork
+				return Move{}, ErrOwnWork
 			case !effort.UndoneAt.IsZero():
-				return item, effort, Transition{}, ErrUndone
+				return Move{}, ErrUndone
 			case in.Expected != nil && *in.Expected != effort.Version():
-				return item, effort, Transition{}, &project.EffortConflict{Current: effort, Own: effort.Review.By == p.Member.User}
+				return Move{}, &project.EffortConflict{Current: effort, Own: effort.Review.By == p.Member.User}
 			}
 			was, is := effort.Review.Verdict == project.Incorrect, in.Verdict == project.Incorrect
 			after := item
@@ -61,9 +80,40 @@ func (s *Service) Review(ctx context.Context, in Reviewing) (project.FinishedIte
 				User: p.Member.User, Team: p.Member.Team, Effort: effort.ID, Author: effort.User, AuthorTeam: effort.Team,
 				Incorrect: is && !was, Cleared: was && !is, At: after.UpdatedAt,
 			}
-			return after, effort, t, nil
+			m := Move{Before: item, After: after, Effort: &effort, Transition: &t}
+			if in.Correction != nil {
+				return s.correct(ctx, m, p.Member, *in.Correction)
+			}
+			return m, nil
 		})
 	}, s.revised(in.Effort))
+}
+
+// correct has a review of the last effort of an item add what the reviewer found in place of it.
+func (s *Service) correct(ctx context.Context, m Move, by project.Member, c Correction) (Move, error) {
+	was := m.Before
+	if was.LastEffort != m.Effort.ID || was.Status != project.Finished && was.Status != project.New {
+		return Move{}, &project.ItemConflict{Current: was}
+	}
+	names, err := s.names(ctx, Finish{Item: was.ItemID, Category: c.Category, Subcategory: c.Subcategory}, "input.correction")
+	if err != nil {
+		return Move{}, err
+	}
+	is, at := &m.After, m.After.UpdatedAt
+	found := project.Effort{
+		EffortID: project.EffortID{Project: was.Project, ID: derived("correction", m.Effort.ID, strconv.Itoa(m.Effort.Version()))}, Item: was.ID, User: by.User, Team: by.Team,
+		Category: c.Category.ID, Keywords: c.Keywords, FinishedAt: at, UpdatedAt: at,
+	}
+	if c.Subcategory != nil {
+		found.Subcategory = c.Subcategory.ID
+	}
+	is.Status, is.ReturnedTo = project.Finished, ""
+	is.Category, is.Subcategory, is.Keywords = found.Category, found.Subcategory, found.Keywords
+	is.Efforts, is.EffortsMade, is.LastEffort = was.Efforts+1, was.EffortsMade+1, found.ID
+	m.Correction = &found
+	m.Transition.Status = is.Status
+	m.Transition.Efforts = []CountedEffort{{User: by.User, Team: by.Team, Category: names[0], Subcategory: names[1], Keywords: c.Keywords}}
+	return m, nil
 }
 
 // Undoing is the input of [Service.Undo].
@@ -81,9 +131,9 @@ func (s *Service) Undo(ctx context.Context, in Undoing) (project.FinishedItem, e
 			return project.FinishedItem{}, err
 		}
 		token, since := s.NewID(), s.clock(ctx)
-		return s.revise(ctx, p, in.Effort, key, func(item project.Item, effort project.Effort, all []project.Effort) (project.Item, project.Effort, Transition, error) {
+		return s.revise(ctx, p, in.Effort, key, func(item project.Item, effort project.Effort, all []project.Effort) (Move, error) {
 			if err := s.undoable(item, effort, p.Member.User); err != nil {
-				return item, effort, Transition{}, err
+				return Move{}, err
 			}
 			after := s.next(item)
 			after.Status = project.Claimed
@@ -98,7 +148,7 @@ func (s *Service) Undo(ctx context.Context, in Undoing) (project.FinishedItem, e
 			effort.UndoneAt = after.UpdatedAt
 			t := transitionOf(effort, after, Undone, s.NewID())
 			t.Token, t.Until, t.From = token, after.Claim.Until, item.Status
-			return after, effort, t, s.tell(ctx, effort, &t)
+			return Move{Before: item, After: after, Effort: &effort, Transition: &t}, s.tell(ctx, effort, &t)
 		})
 	}, s.revised(in.Effort))
 }
@@ -138,7 +188,7 @@ func (o Options) tell(ctx context.Context, e project.Effort, t *Transition) erro
 
 // revise changes an effort together with its item; again when somebody else changed the item meanwhile. decide gets the item with
 // all of its efforts as they are at one moment.
-func (s *Service) revise(ctx context.Context, p project.Project, id project.EffortID, key idempotency.Key, decide func(project.Item, project.Effort, []project.Effort) (project.Item, project.Effort, Transition, error)) (project.FinishedItem, error) {
+func (s *Service) revise(ctx context.Context, p project.Project, id project.EffortID, key idempotency.Key, decide func(project.Item, project.Effort, []project.Effort) (Move, error)) (project.FinishedItem, error) {
 	known, err := domain.First(s.Truth.EffortsByID(ctx, []project.EffortID{id}))
 	if err != nil {
 		return project.FinishedItem{}, err
@@ -158,17 +208,17 @@ func (s *Service) revise(ctx context.Context, p project.Project, id project.Effo
 		if !found || item.Status.Hidden() {
 			return project.FinishedItem{}, notFound("effort")
 		}
-		after, changed, t, err := decide(p.Item(item), p.Effort(effort), efforts)
+		m, err := decide(p.Item(item), p.Effort(effort), efforts)
 		if err != nil {
 			return project.FinishedItem{}, err
 		}
-		changed.UpdatedAt = after.UpdatedAt
-		changed.Changes++
-		t.ToReview, t.CategoryID = toReview(effort, changed), changed.Category
-		m := Move{Before: item, After: after, Effort: &changed, Known: &effort, Transition: &t}
+		m.Known = &effort
+		m.Effort.UpdatedAt = m.After.UpdatedAt
+		m.Effort.Changes++
+		m.Transition.ToReview, m.Transition.CategoryID = toReview(effort, *m.Effort), effort.Category
 		err = s.move(ctx, &m, key.With(id.ID))
 		if !errors.As(err, &conflict) {
-			return project.FinishedItem{Item: m.After, Effort: changed}, err
+			return project.FinishedItem{Item: m.After, Effort: *m.Effort}, err
 		}
 	}
 	return project.FinishedItem{}, retry.Busy("this item")

@@ -61,11 +61,21 @@ type Move struct {
 	Before, After project.Item
 	// Effort is written: a new one, or in place of Known, which has the same id.
 	Effort, Known *project.Effort
+	// Correction is a new effort besides, that of a reviewer who found the other one incorrect.
+	Correction *project.Effort
 	// Efforts are written in place of those of the same ids, with whether their members have them: at most MostEfforts, of an item that is
 	// removed or brought back.
 	Efforts []project.Effort
 	// Transition goes into the outbox with it; nil for claims and extensions, which the queue is told of directly.
 	Transition *Transition
+}
+
+// Made returns the effort that the move adds to those of the item; nil when it adds none.
+func (m Move) Made() *project.Effort {
+	if m.Effort != nil && m.Known == nil {
+		return m.Effort
+	}
+	return m.Correction
 }
 
 // Mover changes items.

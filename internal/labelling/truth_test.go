@@ -310,6 +310,12 @@ func (s *truth) MoveItem(_ context.Context, m labelling.Move, once idempotency.K
 		}
 		s.efforts[m.Effort.ID] = *m.Effort
 	}
+	if c := m.Correction; c != nil {
+		if _, there := s.efforts[c.ID]; there {
+			return fmt.Errorf("correction %s is there", c.ID)
+		}
+		s.efforts[c.ID] = *c
+	}
 	if len(m.Efforts) > labelling.MostEfforts {
 		return fmt.Errorf("%d efforts in one transaction", len(m.Efforts))
 	}

@@ -280,6 +280,7 @@ func (w *world) exact() {
 		user project.UserID
 	}
 	stats, used := map[who]labelling.UserStatistics{}, map[string]int{}
+	toReview := map[project.UserID]map[string]int{"": {}} // by author, or of all, and category
 	for _, e := range w.truth.efforts {
 		if !e.Counts() {
 			continue
@@ -294,10 +295,35 @@ func (w *world) exact() {
 		for _, word := range e.Keywords {
 			used[word]++
 		}
+		if e.AwaitsReview() {
+			if toReview[e.User] == nil {
+				toReview[e.User] = map[string]int{}
+			}
+			for _, of := range []project.UserID{"", e.User} {
+				toReview[of][""]++
+				toReview[of][e.Category]++
+			}
+		}
+	}
+	categories := []string{""}
+	for _, l := range w.truth.labels {
+		categories = append(categories, l.ID)
 	}
 	w.truth.mu.Unlock()
 
-	assert.Equal(w.t, want, w.state().Counts)
+	state := w.state()
+	assert.Equal(w.t, want, state.Counts)
+	assert.Equal(w.t, toReview[""][""], state.ToReview, "to review")
+	for _, author := range []project.UserID{"", ada, grace, rev, boss} {
+		for _, category := range categories {
+			n, own, err := w.queue.ToReview(w.t.Context(), w.project, author, category, ada)
+			require.NoError(w.t, err)
+			assert.Equal(w.t, toReview[author][category], n, "to review of %q and %q", author, category)
+			if author == "" || author == ada {
+				assert.Equal(w.t, toReview[ada][category], own, "to review of ada and %q", category)
+			}
+		}
+	}
 	have := map[string]string{}
 	for user := range w.truth.members {
 		got, err := w.queue.Claims(w.t.Context(), w.project, user)

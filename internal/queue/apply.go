@@ -32,13 +32,13 @@ type transition struct {
 	Completions   []string         `json:"completions"`   // what the keywords are found by, one for each
 	Categories    []string         `json:"categories"`    // one, or none
 	Subcategories []string         `json:"subcategories"` // the same
-	Efforts       []effort         `json:"efforts"`       // of what is removed or restored
+	Efforts       []effort         `json:"efforts"`       // of what is removed or restored, or found by a reviewer
 	ToReview      int              `json:"toReview"`
 	Of            string           `json:"of"`       // the author of what is to review, escaped
 	Category      string           `json:"category"` // its category's id, escaped
 }
 
-// effort is an effort that is not counted any more, or again.
+// effort is an effort that is not counted any more, or is counted from now on.
 type effort struct {
 	Place         int              `json:"place"` // of the statistics of its team among the keys
 	User          labelling.UserID `json:"user"`

@@ -128,3 +128,56 @@ func TestWhoReviewsWhat(t *testing.T) {
 	a = l.Must(`query($i: ID!) { node(id: $i) { ... on ProjectItemEffort { review { verdict } } } }`, apitest.Vars{"i": own})
 	assert.Nil(t, a.At("node.review"), "nothing was changed")
 }
+
+func TestAReviewerCorrectsWhatIsIncorrect(t *testing.T) {
+	s := apitest.NewServer(t)
+	s.Works()
+	l := s.Labelled(3, 0)
+	ada, rev := l.Labellers[0], l.Reviewer()
+	reviewers := rev.Must(`query($p: ID!) { project(id: $p) { viewerMember { team { id } } } }`, apitest.Vars{"p": l.ID}).Str("project.viewerMember.team.id")
+	held := l.Claimed(ada, 2)
+	effort := l.Finished(ada, held[0], apitest.Vars{"categoryId": l.Categories[0], "keywords": []string{"fog"}})
+	const shown = `effort { id review { verdict comment } } item { id status returnedTo { id } category { name } subcategory { name } keywords efforts(first: 5) { nodes { user { id } keywords review { verdict } } } }
+		problem { __typename ... on ProjectItemConflict { current { status } } }`
+	correction := apitest.Vars{"categoryId": l.Categories[1], "subcategoryId": l.Subcategories[0], "keywords": []string{"Pier"}}
+	in := apitest.Vars{"effortId": effort, "verdict": "INCORRECT", "comment": "a goose", "correction": correction}
+	a := rev.Mutate("reviewEffort", shown, in)
+	require.Empty(t, a.Errors, "%s", a.Body)
+	assert.Equal(t, "FINISHED", a.Str("result.item.status"))
+	assert.Nil(t, a.At("result.item.returnedTo"))
+	assert.Equal(t, []any{"Pier"}, a.At("result.item.keywords"))
+	nodes := a.List("result.item.efforts.nodes")
+	require.Len(t, nodes, 2)
+	assert.Equal(t, rev.ID, nodes[0].(map[string]any)["user"].(map[string]any)["id"])
+	assert.Equal(t, ada.ID, nodes[1].(map[string]any)["user"].(map[string]any)["id"])
+	l.Counts("1 1 1 0")
+	statistics(l, l.Team, "1 1", map[string]string{ada.ID: "1 1"})
+	statistics(l, reviewers, "1 0", map[string]string{rev.ID: "1 0"})
+	tops(l, "fog 1, Pier 1", "Goose 1, Duck 1", "Wild 1")
+	a = l.Mutate("rebuildProjectQueue", "project { id } problem { __typename }", apitest.Vars{"projectId": l.ID})
+	require.Nil(t, a.At("result.problem"), "%s", a.Body)
+	statistics(l, reviewers, "1 0", map[string]string{rev.ID: "1 0"})
+	tops(l, "fog 1, Pier 1", "Goose 1, Duck 1", "Wild 1")
+
+	// Who corrects knows what the item is by now.
+	a = l.Mutate("reviewEffort", shown, in)
+	assert.Equal(t, "ProjectItemConflict", a.Str("result.problem.__typename"))
+	assert.Equal(t, "FINISHED", a.Str("result.problem.current.status"))
+	for name, of := range map[string]struct {
+		change apitest.Vars
+		field  string
+	}{
+		"a correction of what is correct": {apitest.Vars{"verdict": "CORRECT"}, "input.correction"},
+		"no category":                     {apitest.Vars{"correction": apitest.Vars{"categoryId": l.Subcategories[0]}}, "input.correction.categoryId"},
+		"another project's category":      {apitest.Vars{"correction": apitest.Vars{"categoryId": apitest.GIDOf("Category", "other", "c")}}, "input.correction.categoryId"},
+		"no subcategory":                  {apitest.Vars{"correction": apitest.Vars{"categoryId": l.Categories[0], "subcategoryId": l.Categories[0]}}, "input.correction.subcategoryId"},
+		"a subcategory that is not there": {apitest.Vars{"correction": apitest.Vars{"categoryId": l.Categories[0], "subcategoryId": apitest.GIDOf("Subcategory", string(l.Key()), "c")}}, "input.correction.subcategoryId"},
+		"21 keywords":                     {apitest.Vars{"correction": apitest.Vars{"categoryId": l.Categories[0], "keywords": apitest.Numbered("k", 21)}}, "input.correction.keywords"},
+	} {
+		second := l.Finished(ada, held[1])
+		rev.Mutate("reviewEffort", "item { id }", apitest.Changed(apitest.Changed(in, apitest.Vars{"effortId": second}), of.change)).Fails(apitest.Invalid, of.field)
+		a := ada.Mutate("undoFinish", "item { id claim { token until } }", apitest.Vars{"effortId": second})
+		require.Empty(t, a.Errors, "%s: %s", name, a.Body)
+		held[1].Token = a.Str("result.item.claim.token")
+	}
+}

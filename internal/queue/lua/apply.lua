@@ -118,7 +118,12 @@ if t.cause == 'FINISHED' or t.cause == 'UNDONE' then
     end
     if #used > 0 then rank(counts[i][1], counts[i][2], ARGV[5]) end
   end
-elseif #t.efforts > 0 then
+elseif t.cause == 'REVIEWED' and (t.incorrect or t.cleared) then
+  local by = t.incorrect and 1 or -1
+  redis.call('HINCRBY', team, 'team:incorrect', by)
+  redis.call('HINCRBY', team, t.author .. ':incorrect', by)
+end
+if #t.efforts > 0 then
   local by = removes and -1 or 1
   local words = {}
   for _, e in ipairs(t.efforts) do
@@ -143,10 +148,6 @@ elseif #t.efforts > 0 then
       rank(counts[i][1], counts[i][2], ARGV[5])
     end
   end
-elseif t.cause == 'REVIEWED' and (t.incorrect or t.cleared) then
-  local by = t.incorrect and 1 or -1
-  redis.call('HINCRBY', team, 'team:incorrect', by)
-  redis.call('HINCRBY', team, t.author .. ':incorrect', by)
 end
 
 toReview(reviews, t.of, t.category, t.toReview)

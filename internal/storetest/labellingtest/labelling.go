@@ -59,6 +59,16 @@ func (w *World) Reviewing(i project.Item, e project.Effort, by project.UserID) l
 	return labelling.Move{Before: i, After: after, Effort: &e, Known: &known, Transition: t}
 }
 
+// Correcting returns how a reviewer finds an effort to be incorrect, and says what the item is.
+func (w *World) Correcting(i project.Item, e project.Effort, by project.UserID, category string) labelling.Move {
+	m := w.Reviewing(i, e, by)
+	found := w.Finishing(i, by, category, "")
+	m.After, m.Correction = found.After, found.Effort
+	m.Correction.ToReview = false
+	m.Transition.Status, m.After.LastTransition = project.Finished, m.Transition.Ref()
+	return m
+}
+
 // Undoing returns how the author takes the only effort of an item back.
 func (w *World) Undoing(i project.Item, e project.Effort) labelling.Move {
 	after := i
@@ -158,6 +168,7 @@ func Suite(t *testing.T, open Open) {
 		"of several who finish an item one does":               finishersTogether,
 		"a move that is made twice is one move":                movedTwice,
 		"an incorrect effort returns its item":                 reviewedEffort,
+		"a reviewer corrects":                                  correctedEffort,
 		"an effort is taken back":                              undoneEffort,
 		"an item is found to be something else":                relinkedItem,
 		"an item is finished again":                            finishedAgain,

@@ -11,6 +11,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/storetest"
 )
@@ -133,6 +134,29 @@ func reviewedEffort(t *testing.T, w *World) {
 	next.Version++
 	w.Do(labelling.Move{Before: done, After: next, Effort: &bare, Known: again.Effort})
 	assert.Equal(t, []project.Effort{bare, *review.Effort}, w.Efforts(done))
+}
+
+func correctedEffort(t *testing.T, w *World) {
+	grace, owl, cat := w.SignUp("grace"), w.Label("owl"), w.Label("cat")
+	m := w.Finishing(w.Fill(1)[0], w.Ada, owl.ID, "")
+	done := w.Do(m)
+	w.Clock.Advance(time.Second)
+	correction := w.Correcting(done, *m.Effort, grace, cat.ID)
+	after := w.Do(correction)
+	assert.Equal(t, after, w.Do(correction), "it happens once")
+	assert.Equal(t, after, w.Get(done.ItemID))
+	assert.Equal(t, []project.Item{after}, w.Items(project.Finished))
+	assert.Equal(t, []project.Effort{*correction.Correction, *correction.Effort}, w.Efforts(done))
+	assert.Equal(t, []labelling.Transition{*m.Transition, *correction.Transition}, w.Outbox())
+	assert.Equal(t, []string{done.ID}, w.OfLabel(cat))
+	assert.Empty(t, w.OfLabel(owl))
+	found, efforts, err := w.Truth.ItemWithEfforts(t.Context(), done.ItemID)
+	require.NoError(t, err)
+	assert.Equal(t, 2, found.EffortsMade)
+	assert.Len(t, efforts, 2)
+	slice, err := w.Projects.ListToReview(t.Context(), project.ReviewsRequest{Project: w.Project.ID, Window: page.Window{Limit: 10}})
+	require.NoError(t, err)
+	assert.Empty(t, slice.Items)
 }
 
 func undoneEffort(t *testing.T, w *World) {
