@@ -435,6 +435,7 @@ type ComplexityRoot struct {
 		UseCount        func(childComplexity int) int
 		UsedBy          func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Width           func(childComplexity int) int
+		WithdrawnAt     func(childComplexity int) int
 	}
 
 	ItemConnection struct {
@@ -611,6 +612,7 @@ type ComplexityRoot struct {
 		UpdateProject          func(childComplexity int, input model.UpdateProjectInput) int
 		UpdateScore            func(childComplexity int, input model.UpdateScoreInput) int
 		UpdateUser             func(childComplexity int, input model.UpdateUserInput) int
+		WithdrawItem           func(childComplexity int, input model.WithdrawItemInput) int
 	}
 
 	MyQueue struct {
@@ -861,6 +863,7 @@ type ComplexityRoot struct {
 		URL         func(childComplexity int) int
 		UpdatedAt   func(childComplexity int) int
 		Version     func(childComplexity int) int
+		Withdrawn   func(childComplexity int) int
 	}
 
 	ProjectItemClaim struct {
@@ -1241,10 +1244,11 @@ type ComplexityRoot struct {
 	}
 
 	ScorePage struct {
-		Index  func(childComplexity int) int
-		Item   func(childComplexity int) int
-		Label  func(childComplexity int) int
-		Object func(childComplexity int) int
+		Index     func(childComplexity int) int
+		Item      func(childComplexity int) int
+		Label     func(childComplexity int) int
+		Object    func(childComplexity int) int
+		Withdrawn func(childComplexity int) int
 	}
 
 	SetEntityPayload struct {
@@ -1572,6 +1576,10 @@ type ComplexityRoot struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
 	}
+
+	WithdrawItemPayload struct {
+		Item func(childComplexity int) int
+	}
 }
 
 // endregion ***************************** api!.gotpl *****************************
@@ -1620,6 +1628,7 @@ type ItemResolver interface {
 	Projects(ctx context.Context, obj *score.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Project], error)
 	Tags(ctx context.Context, obj *score.Item, authorID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[filetag.ItemTag], error)
 	Set(ctx context.Context, obj *score.Item) (*filetag.SetRef, error)
+	WithdrawnAt(ctx context.Context, obj *score.Item) (*time.Time, error)
 }
 type ItemSetResolver interface {
 	Owner(ctx context.Context, obj *filetag.SetRef) (*user.User, error)
@@ -1707,6 +1716,7 @@ type MutationResolver interface {
 	AbortUpload(ctx context.Context, input model.AbortUploadInput) (*model.AbortUploadPayload, error)
 	RenameItem(ctx context.Context, input model.RenameItemInput) (*model.RenameItemPayload, error)
 	SetItemSetName(ctx context.Context, input model.SetItemSetNameInput) (*model.SetItemSetNamePayload, error)
+	WithdrawItem(ctx context.Context, input model.WithdrawItemInput) (*model.WithdrawItemPayload, error)
 	DeleteItem(ctx context.Context, input model.DeleteItemInput) (*model.DeleteItemPayload, error)
 	SetItemQuota(ctx context.Context, input model.SetItemQuotaInput) (*model.SetItemQuotaPayload, error)
 	SetItemTags(ctx context.Context, input model.SetItemTagsInput) (*model.SetItemTagsPayload, error)
@@ -1787,6 +1797,7 @@ type ProjectItemResolver interface {
 	URL(ctx context.Context, obj *project.Item) (*string, error)
 
 	Item(ctx context.Context, obj *project.Item) (*score.Item, error)
+	Withdrawn(ctx context.Context, obj *project.Item) (*bool, error)
 
 	Category(ctx context.Context, obj *project.Item) (*model.Category, error)
 	Subcategory(ctx context.Context, obj *project.Item) (*model.Subcategory, error)
@@ -1874,6 +1885,7 @@ type ScoreResolver interface {
 }
 type ScorePageResolver interface {
 	Item(ctx context.Context, obj *model.ScorePage) (*score.Item, error)
+	Withdrawn(ctx context.Context, obj *model.ScorePage) (*bool, error)
 }
 type SharedNoteConnectionResolver interface {
 	Nodes(ctx context.Context, obj *model.SharedNoteConnection) ([]*note.Note, error)
@@ -3062,6 +3074,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Item.Width(childComplexity), true
+	case "Item.withdrawnAt":
+		if e.ComplexityRoot.Item.WithdrawnAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Item.WithdrawnAt(childComplexity), true
 
 	case "ItemConnection.edges":
 		if e.ComplexityRoot.ItemConnection.Edges == nil {
@@ -4204,6 +4222,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateUser(childComplexity, args["input"].(model.UpdateUserInput)), true
+	case "Mutation.withdrawItem":
+		if e.ComplexityRoot.Mutation.WithdrawItem == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_withdrawItem_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.WithdrawItem(childComplexity, args["input"].(model.WithdrawItemInput)), true
 
 	case "MyQueue.claims":
 		if e.ComplexityRoot.MyQueue.Claims == nil {
@@ -5259,6 +5288,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ProjectItem.Version(childComplexity), true
+	case "ProjectItem.withdrawn":
+		if e.ComplexityRoot.ProjectItem.Withdrawn == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectItem.Withdrawn(childComplexity), true
 
 	case "ProjectItemClaim.since":
 		if e.ComplexityRoot.ProjectItemClaim.Since == nil {
@@ -6649,6 +6684,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ScorePage.Object(childComplexity), true
+	case "ScorePage.withdrawn":
+		if e.ComplexityRoot.ScorePage.Withdrawn == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScorePage.Withdrawn(childComplexity), true
 
 	case "SetEntityPayload.entity":
 		if e.ComplexityRoot.SetEntityPayload.Entity == nil {
@@ -7766,6 +7807,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.VersionEdge.Node(childComplexity), true
 
+	case "WithdrawItemPayload.item":
+		if e.ComplexityRoot.WithdrawItemPayload.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WithdrawItemPayload.Item(childComplexity), true
+
 	}
 	return 0, false
 }
@@ -7867,6 +7915,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUpdateScoreInput,
 		ec.unmarshalInputUpdateUserInput,
 		ec.unmarshalInputUploadedPartInput,
+		ec.unmarshalInputWithdrawItemInput,
 	)
 	first := true
 
@@ -8409,6 +8458,13 @@ type Mutation {
   renameItem(input: RenameItemInput!): RenameItemPayload
   "Puts an item into another set, or into none. For the owner."
   setItemSetName(input: SetItemSetNameInput!): SetItemSetNamePayload
+  """
+  Takes an item from everybody but its owner, at once and for good; links that were given out before work for up to an hour. Projects no
+  longer use it: their items stay, with all results, but without the file, and their subscribers get the event ` + "`" + `WITHDRAWN` + "`" + `. Pages
+  of scores and snapshots that show it are ` + "`" + `withdrawn` + "`" + ` for others. A moment later it can be deleted, unless a score or snapshot of
+  the owner uses it. For the owner.
+  """
+  withdrawItem(input: WithdrawItemInput!): WithdrawItemPayload
   "Deletes an item that nothing uses. For the owner."
   deleteItem(input: DeleteItemInput!): DeleteItemPayload
   "Sets how many bytes the items of a user may take up. For administrators."
@@ -9961,6 +10017,8 @@ type ProjectItem implements Node {
   metadata: JSON @cost(weight: "200") @atMost(bytes: 100000) @large
   "Its file, for all members of the project; null unless it was imported by ` + "`" + `importItems` + "`" + `."
   item: Item @ready
+  "Whether its file was there, and was withdrawn by its owner."
+  withdrawn: Boolean @ready
   status: ProjectItemStatus! @shared
   "The category of the last finish, even if it was found incorrect; null before the first."
   category: Category @ready @shared
@@ -10741,6 +10799,8 @@ enum ProjectEventType {
   REMOVED
   "An item that had been removed was brought back."
   RESTORED
+  "The owner of the item's file withdrew it."
+  WITHDRAWN
   "Items were imported."
   IMPORTED
   PAUSED
@@ -11296,8 +11356,10 @@ type ScorePage {
   name: String!
   "The page number as printed, such as ` + "`" + `iv` + "`" + `. Up to 20 characters; may be empty."
   label: String!
-  "The item that shows the page. Everybody who may read the score may read it."
+  "The item that shows the page. Everybody who may read the score may read it, unless it is withdrawn."
   item: Item @ready
+  "Whether the owner withdrew the item from everybody else."
+  withdrawn: Boolean @ready
 }
 
 "A text about a score."
@@ -11435,6 +11497,8 @@ type Item implements Node {
   ): ItemTagConnection
   "Its set; null if it is in none."
   set: ItemSet @ready
+  "When the owner withdrew it from everybody else; null if that did not happen. For the owner."
+  withdrawnAt: DateTime @ready
   createdAt: DateTime!
 }
 
@@ -11942,6 +12006,20 @@ input SetItemSetNameInput {
 
 "Result of ` + "`" + `setItemSetName` + "`" + `."
 type SetItemSetNamePayload {
+  "The item after the change; null if the request is repeated after the deletion."
+  item: Item
+}
+
+"Input of ` + "`" + `withdrawItem` + "`" + `."
+input WithdrawItemInput {
+  "The id of an ` + "`" + `Item` + "`" + `."
+  itemId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `withdrawItem` + "`" + `."
+type WithdrawItemPayload {
   "The item after the change; null if the request is repeated after the deletion."
   item: Item
 }
@@ -12735,6 +12813,8 @@ func (ec *executionContext) childFields_Item(ctx context.Context, field graphql.
 		return ec.fieldContext_Item_tags(ctx, field)
 	case "set":
 		return ec.fieldContext_Item_set(ctx, field)
+	case "withdrawnAt":
+		return ec.fieldContext_Item_withdrawnAt(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Item_createdAt(ctx, field)
 	}
@@ -13285,6 +13365,8 @@ func (ec *executionContext) childFields_ProjectItem(ctx context.Context, field g
 		return ec.fieldContext_ProjectItem_metadata(ctx, field)
 	case "item":
 		return ec.fieldContext_ProjectItem_item(ctx, field)
+	case "withdrawn":
+		return ec.fieldContext_ProjectItem_withdrawn(ctx, field)
 	case "status":
 		return ec.fieldContext_ProjectItem_status(ctx, field)
 	case "category":
@@ -13953,6 +14035,8 @@ func (ec *executionContext) childFields_ScorePage(ctx context.Context, field gra
 		return ec.fieldContext_ScorePage_label(ctx, field)
 	case "item":
 		return ec.fieldContext_ScorePage_item(ctx, field)
+	case "withdrawn":
+		return ec.fieldContext_ScorePage_withdrawn(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ScorePage", field.Name)
 }
@@ -14489,6 +14573,14 @@ func (ec *executionContext) childFields_VersionEdge(ctx context.Context, field g
 		return ec.fieldContext_VersionEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type VersionEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_WithdrawItemPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "item":
+		return ec.fieldContext_WithdrawItemPayload_item(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WithdrawItemPayload", field.Name)
 }
 
 func (ec *executionContext) childFields___Directive(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -15901,6 +15993,20 @@ func (ec *executionContext) field_Mutation_updateUser_args(ctx context.Context, 
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UpdateUserInput, error) {
 			return ec.unmarshalNUpdateUserInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateUserInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_withdrawItem_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.WithdrawItemInput, error) {
+			return ec.unmarshalNWithdrawItemInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐWithdrawItemInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -20589,6 +20695,29 @@ func (ec *executionContext) fieldContext_Item_set(_ context.Context, field graph
 	return fc, nil
 }
 
+func (ec *executionContext) _Item_withdrawnAt(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Item_withdrawnAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Item().WithdrawnAt(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Item_withdrawnAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Item", field, true, true, errors.New("field of type DateTime does not have child fields"))
+}
+
 func (ec *executionContext) _Item_createdAt(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
 	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.CreatedAt)
 }
@@ -24593,6 +24722,50 @@ func (ec *executionContext) fieldContext_Mutation_setItemSetName(ctx context.Con
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_withdrawItem(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_withdrawItem(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().WithdrawItem(ctx, fc.Args["input"].(model.WithdrawItemInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.WithdrawItemPayload) graphql.Marshaler {
+			return ec.marshalOWithdrawItemPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐWithdrawItemPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_withdrawItem(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WithdrawItemPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_withdrawItem_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_deleteItem(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -27789,6 +27962,29 @@ func (ec *executionContext) fieldContext_ProjectItem_item(_ context.Context, fie
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _ProjectItem_withdrawn(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectItem_withdrawn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectItem().Withdrawn(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *bool) graphql.Marshaler {
+			return ec.marshalOBoolean2ᚖbool(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectItem_withdrawn(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectItem", field, true, true, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _ProjectItem_status(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
@@ -32741,6 +32937,29 @@ func (ec *executionContext) fieldContext_ScorePage_item(_ context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _ScorePage_withdrawn(ctx context.Context, field graphql.CollectedField, obj *model.ScorePage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScorePage_withdrawn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ScorePage().Withdrawn(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *bool) graphql.Marshaler {
+			return ec.marshalOBoolean2ᚖbool(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ScorePage_withdrawn(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScorePage", field, true, true, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _SetEntityPayload_entity(ctx context.Context, field graphql.CollectedField, obj *model.SetEntityPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -36089,6 +36308,38 @@ func (ec *executionContext) fieldContext_VersionEdge_node(_ context.Context, fie
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Version(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WithdrawItemPayload_item(ctx context.Context, field graphql.CollectedField, obj *model.WithdrawItemPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WithdrawItemPayload_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *score.Item) graphql.Marshaler {
+			return ec.marshalOItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WithdrawItemPayload_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WithdrawItemPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Item(ctx, field)
 		},
 	}
 	return fc, nil
@@ -41239,6 +41490,43 @@ func (ec *executionContext) unmarshalInputUploadedPartInput(ctx context.Context,
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputWithdrawItemInput(ctx context.Context, obj any) (model.WithdrawItemInput, error) {
+	var it model.WithdrawItemInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"itemId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "itemId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("itemId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ItemID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -46166,6 +46454,45 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 			}
 
 			out.Values[i] = innerFunc(ctx, out)
+		case "withdrawnAt":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Item_withdrawnAt(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
 		case "createdAt":
 			out.Values[i] = ec._Item_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -47732,6 +48059,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "setItemSetName":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_setItemSetName(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "withdrawItem":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_withdrawItem(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -51137,6 +51471,45 @@ func (ec *executionContext) _ProjectItem(ctx context.Context, sel ast.SelectionS
 					}
 				}()
 				res = ec._ProjectItem_item(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "withdrawn":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectItem_withdrawn(ctx, field, obj)
 				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -55812,6 +56185,45 @@ func (ec *executionContext) _ScorePage(ctx context.Context, sel ast.SelectionSet
 			}
 
 			out.Values[i] = innerFunc(ctx, out)
+		case "withdrawn":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ScorePage_withdrawn(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -59454,6 +59866,45 @@ func (ec *executionContext) _VersionEdge(ctx context.Context, sel ast.SelectionS
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var withdrawItemPayloadImplementors = []string{"WithdrawItemPayload"}
+
+func (ec *executionContext) _WithdrawItemPayload(ctx context.Context, sel ast.SelectionSet, obj *model.WithdrawItemPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "WithdrawItemPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendWithdrawItemPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._WithdrawItemPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, withdrawItemPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WithdrawItemPayload")
+		case "item":
+			out.Values[i] = ec._WithdrawItemPayload_item(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var __DirectiveImplementors = []string{"__Directive"}
 
 func (ec *executionContext) ___Directive(ctx context.Context, sel ast.SelectionSet, obj *introspection.Directive) graphql.Marshaler {
@@ -62718,6 +63169,11 @@ func (ec *executionContext) marshalNVersionEdge2ᚕgithubᚗcomᚋtaggieᚋtaggi
 	return ret
 }
 
+func (ec *executionContext) unmarshalNWithdrawItemInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐWithdrawItemInput(ctx context.Context, v any) (model.WithdrawItemInput, error) {
+	res, err := ec.unmarshalInputWithdrawItemInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalN__Directive2githubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚋintrospectionᚐDirective(ctx context.Context, sel ast.SelectionSet, v introspection.Directive) graphql.Marshaler {
 	return ec.___Directive(ctx, sel, &v)
 }
@@ -65118,6 +65574,13 @@ func (ec *executionContext) marshalOVersionConnection2ᚖgithubᚗcomᚋtaggie�
 		return graphql.Null
 	}
 	return ec._VersionConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOWithdrawItemPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐWithdrawItemPayload(ctx context.Context, sel ast.SelectionSet, v *model.WithdrawItemPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._WithdrawItemPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalO__EnumValue2ᚕgithubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚋintrospectionᚐEnumValueᚄ(ctx context.Context, sel ast.SelectionSet, v []introspection.EnumValue) graphql.Marshaler {

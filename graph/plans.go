@@ -296,7 +296,8 @@ var planned = map[string]lean.Type{
 		"thumbnailHeight": {At: 12, Of: "", Resolved: true},
 		"useCount":        {At: 15, Of: "", Resolved: true},
 		"set":             {At: 19, Of: "ItemSet", Resolved: true},
-		"createdAt":       {At: 20, Of: "", Resolved: false},
+		"withdrawnAt":     {At: 20, Of: "", Resolved: true},
+		"createdAt":       {At: 21, Of: "", Resolved: false},
 	}},
 	"ItemConnection": {Implements: itemConnectionImplementors, Fields: map[string]lean.TypeField{
 		"edges":    {At: 1, Of: "ItemEdge", Resolved: false},
@@ -559,16 +560,17 @@ var planned = map[string]lean.Type{
 		"url":         {At: 6, Of: "", Resolved: true},
 		"metadata":    {At: 7, Of: "", Resolved: false},
 		"item":        {At: 8, Of: "Item", Resolved: true},
-		"status":      {At: 9, Of: "", Resolved: false, Shared: true},
-		"category":    {At: 10, Of: "Category", Resolved: true, Shared: true},
-		"subcategory": {At: 11, Of: "Subcategory", Resolved: true, Shared: true},
-		"keywords":    {At: 12, Of: "", Resolved: false, Shared: true},
-		"claim":       {At: 13, Of: "ProjectItemClaim", Resolved: true, Shared: true},
-		"returnedTo":  {At: 14, Of: "User", Resolved: true, Shared: true},
-		"efforts":     {At: 15, Of: "ProjectItemEffortConnection", Resolved: true},
-		"createdAt":   {At: 16, Of: "", Resolved: false, Shared: true},
-		"updatedAt":   {At: 17, Of: "", Resolved: false, Shared: true},
-		"version":     {At: 18, Of: "", Resolved: false, Shared: true},
+		"withdrawn":   {At: 9, Of: "", Resolved: true},
+		"status":      {At: 10, Of: "", Resolved: false, Shared: true},
+		"category":    {At: 11, Of: "Category", Resolved: true, Shared: true},
+		"subcategory": {At: 12, Of: "Subcategory", Resolved: true, Shared: true},
+		"keywords":    {At: 13, Of: "", Resolved: false, Shared: true},
+		"claim":       {At: 14, Of: "ProjectItemClaim", Resolved: true, Shared: true},
+		"returnedTo":  {At: 15, Of: "User", Resolved: true, Shared: true},
+		"efforts":     {At: 16, Of: "ProjectItemEffortConnection", Resolved: true},
+		"createdAt":   {At: 17, Of: "", Resolved: false, Shared: true},
+		"updatedAt":   {At: 18, Of: "", Resolved: false, Shared: true},
+		"version":     {At: 19, Of: "", Resolved: false, Shared: true},
 	}},
 	"ProjectItemClaim": {Implements: projectItemClaimImplementors, Fields: map[string]lean.TypeField{
 		"user":  {At: 1, Of: "User", Resolved: true, Shared: true},
@@ -859,10 +861,11 @@ var planned = map[string]lean.Type{
 		"node":   {At: 2, Of: "Score", Resolved: false},
 	}},
 	"ScorePage": {Implements: scorePageImplementors, Fields: map[string]lean.TypeField{
-		"index": {At: 1, Of: "", Resolved: false},
-		"name":  {At: 2, Of: "", Resolved: false},
-		"label": {At: 3, Of: "", Resolved: false},
-		"item":  {At: 4, Of: "Item", Resolved: true},
+		"index":     {At: 1, Of: "", Resolved: false},
+		"name":      {At: 2, Of: "", Resolved: false},
+		"label":     {At: 3, Of: "", Resolved: false},
+		"item":      {At: 4, Of: "Item", Resolved: true},
+		"withdrawn": {At: 5, Of: "", Resolved: true},
 	}},
 	"SetEntityPayload": {Implements: setEntityPayloadImplementors, Fields: map[string]lean.TypeField{
 		"entity":  {At: 1, Of: "Entity", Resolved: false},
@@ -1108,6 +1111,9 @@ var planned = map[string]lean.Type{
 	"VersionEdge": {Implements: versionEdgeImplementors, Fields: map[string]lean.TypeField{
 		"cursor": {At: 1, Of: "", Resolved: false},
 		"node":   {At: 2, Of: "Version", Resolved: false},
+	}},
+	"WithdrawItemPayload": {Implements: withdrawItemPayloadImplementors, Fields: map[string]lean.TypeField{
+		"item": {At: 1, Of: "Item", Resolved: false},
 	}},
 }
 
@@ -2917,7 +2923,25 @@ func (ec *executionContext) appendItem(w *lean.Writer, p *lean.Plan, obj *score.
 			} else if !ec.appendItemSet(w, f.Below, v) {
 				return false
 			}
-		case 20: // createdAt
+		case 20: // withdrawnAt
+			ctx, _ := w.Call(f, ec.fieldContext_Item_withdrawnAt)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.Item().WithdrawnAt(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else {
+				if (*v).IsZero() {
+					w.Null()
+				} else {
+					w.B = scalar.AppendDateTime(w.B, *v)
+				}
+			}
+		case 21: // createdAt
 			if (obj.CreatedAt).IsZero() {
 				return false
 			} else {
@@ -4596,9 +4620,23 @@ func (ec *executionContext) appendProjectItem(w *lean.Writer, p *lean.Plan, obj 
 			} else if !ec.appendItem(w, f.Below, v) {
 				return false
 			}
-		case 9: // status
+		case 9: // withdrawn
+			ctx, _ := w.Call(f, ec.fieldContext_ProjectItem_withdrawn)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.ProjectItem().Withdrawn(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else {
+				w.B = strconv.AppendBool(w.B, *v)
+			}
+		case 10: // status
 			w.B = scalar.AppendString(w.B, string(obj.Status))
-		case 10: // category
+		case 11: // category
 			ctx, _ := w.Call(f, ec.fieldContext_ProjectItem_category)
 			if ctx == nil {
 				return false
@@ -4612,7 +4650,7 @@ func (ec *executionContext) appendProjectItem(w *lean.Writer, p *lean.Plan, obj 
 			} else if !ec.appendCategory(w, f.Below, v) {
 				return false
 			}
-		case 11: // subcategory
+		case 12: // subcategory
 			ctx, _ := w.Call(f, ec.fieldContext_ProjectItem_subcategory)
 			if ctx == nil {
 				return false
@@ -4626,7 +4664,7 @@ func (ec *executionContext) appendProjectItem(w *lean.Writer, p *lean.Plan, obj 
 			} else if !ec.appendSubcategory(w, f.Below, v) {
 				return false
 			}
-		case 12: // keywords
+		case 13: // keywords
 			w.B = append(w.B, '[')
 			for i := range obj.Keywords {
 				if !w.Next(i) {
@@ -4638,7 +4676,7 @@ func (ec *executionContext) appendProjectItem(w *lean.Writer, p *lean.Plan, obj 
 			if !w.Fits() {
 				return false
 			}
-		case 13: // claim
+		case 14: // claim
 			ctx, _ := w.Call(f, ec.fieldContext_ProjectItem_claim)
 			if ctx == nil {
 				return false
@@ -4652,7 +4690,7 @@ func (ec *executionContext) appendProjectItem(w *lean.Writer, p *lean.Plan, obj 
 			} else if !ec.appendProjectItemClaim(w, f.Below, v) {
 				return false
 			}
-		case 14: // returnedTo
+		case 15: // returnedTo
 			ctx, _ := w.Call(f, ec.fieldContext_ProjectItem_returnedTo)
 			if ctx == nil {
 				return false
@@ -4666,7 +4704,7 @@ func (ec *executionContext) appendProjectItem(w *lean.Writer, p *lean.Plan, obj 
 			} else if !ec.appendUser(w, f.Below, v) {
 				return false
 			}
-		case 15: // efforts
+		case 16: // efforts
 			ctx, fc := w.Call(f, ec.fieldContext_ProjectItem_efforts)
 			if ctx == nil {
 				return false
@@ -4680,19 +4718,19 @@ func (ec *executionContext) appendProjectItem(w *lean.Writer, p *lean.Plan, obj 
 			} else if !ec.appendProjectItemEffortConnection(w, f.Below, v) {
 				return false
 			}
-		case 16: // createdAt
+		case 17: // createdAt
 			if (obj.CreatedAt).IsZero() {
 				return false
 			} else {
 				w.B = scalar.AppendDateTime(w.B, obj.CreatedAt)
 			}
-		case 17: // updatedAt
+		case 18: // updatedAt
 			if (obj.UpdatedAt).IsZero() {
 				return false
 			} else {
 				w.B = scalar.AppendDateTime(w.B, obj.UpdatedAt)
 			}
-		case 18: // version
+		case 19: // version
 			w.B = scalar.AppendInt(w.B, obj.Version)
 		default:
 			return false
@@ -6657,6 +6695,20 @@ func (ec *executionContext) appendScorePage(w *lean.Writer, p *lean.Plan, obj *m
 			} else if !ec.appendItem(w, f.Below, v) {
 				return false
 			}
+		case 5: // withdrawn
+			ctx, _ := w.Call(f, ec.fieldContext_ScorePage_withdrawn)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.ScorePage().Withdrawn(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else {
+				w.B = strconv.AppendBool(w.B, *v)
+			}
 		default:
 			return false
 		}
@@ -8199,6 +8251,26 @@ func (ec *executionContext) appendVersionEdge(w *lean.Writer, p *lean.Plan, obj 
 			w.B = (v).AppendGQL(w.B)
 		case 2: // node
 			if !ec.appendVersion(w, f.Below, &obj.Node) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendWithdrawItemPayload(w *lean.Writer, p *lean.Plan, obj *model.WithdrawItemPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"WithdrawItemPayload"`...)
+		case 1: // item
+			if obj.Item == nil {
+				w.Null()
+			} else if !ec.appendItem(w, f.Below, obj.Item) {
 				return false
 			}
 		default:

@@ -107,7 +107,7 @@ func (r *Resolver) projectItemsAhead(ctx context.Context, items []project.Item, 
 		return
 	}
 	var first, categories, subcategories wave
-	itsProject, itsItem, itsCategory, itsSubcategory := sel.has("project"), sel.has("item"), sel.has("category"), sel.has("subcategory")
+	itsProject, itsItem, itsCategory, itsSubcategory := sel.has("project"), sel.has("item") || sel.has("withdrawn"), sel.has("category"), sel.has("subcategory")
 	itsHolder, itsAuthor := sel.in("claim", "ProjectItemClaim").showsProfiles("user"), sel.showsProfiles("returnedTo")
 	for _, i := range items {
 		if itsProject {

@@ -36,6 +36,24 @@ func (projectItems) Item(ctx context.Context, i *project.Item) (*score.Item, err
 	return found(loaders.From(ctx).Items.Load(ctx, request))
 }
 
+func (projectItems) Withdrawn(ctx context.Context, i *project.Item) (*bool, error) {
+	request, there := score.OfProject(*i)
+	if !there {
+		return new(bool), nil
+	}
+	return withdrawn(ctx, request)
+}
+
+// withdrawn reports whether an item that is used was withdrawn, or is gone.
+func withdrawn(ctx context.Context, request score.ItemRequest) (*bool, error) {
+	i, err := found(loaders.From(ctx).Items.Load(ctx, request))
+	if err != nil {
+		return nil, err
+	}
+	is := i == nil || !i.Withdrawn.IsZero()
+	return &is, nil
+}
+
 func (projectItems) Category(ctx context.Context, i *project.Item) (*model.Category, error) {
 	return category(ctx, i.CategoryRef)
 }

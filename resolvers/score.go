@@ -167,6 +167,10 @@ func (scorePages) Item(ctx context.Context, p *model.ScorePage) (*score.Item, er
 	return found(loaders.From(ctx).Items.Load(ctx, p.Of))
 }
 
+func (scorePages) Withdrawn(ctx context.Context, p *model.ScorePage) (*bool, error) {
+	return withdrawn(ctx, p.Of)
+}
+
 type annotations struct{ *Resolver }
 
 func (annotations) Text(ctx context.Context, a *model.Annotation) (*string, error) {

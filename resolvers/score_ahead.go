@@ -105,7 +105,7 @@ func (r *Resolver) itemsOfScores(ctx context.Context, scores []model.Score, sel 
 
 // pagesAhead reads what is selected below pages.
 func (r *Resolver) pagesAhead(ctx context.Context, pages []model.ScorePage, sel selection) {
-	if len(pages) == 0 || !sel.has("item") {
+	if len(pages) == 0 || !sel.has("item") && !sel.has("withdrawn") {
 		return
 	}
 	load, requests := loaders.From(ctx), itemsOfPages(pages)

@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"time"
 
 	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/graph/model"
@@ -114,6 +115,13 @@ func (items) UseCount(ctx context.Context, i *score.Item) (*int, error) {
 		return nil, nil
 	}
 	return &i.Refs, nil
+}
+
+func (items) WithdrawnAt(ctx context.Context, i *score.Item) (*time.Time, error) {
+	if i.Withdrawn.IsZero() || !score.MaySeeUses(ctx, *i) {
+		return nil, nil
+	}
+	return &i.Withdrawn, nil
 }
 
 func (r items) UsedBy(ctx context.Context, i *score.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.ItemUseConnection, error) {

@@ -111,3 +111,13 @@ func (m mutation) SetItemQuota(ctx context.Context, in model.SetItemQuotaInput) 
 	after, _, err := done(ctx, m, usage, err)
 	return &model.SetItemQuotaPayload{Usage: after}, err
 }
+
+func (m mutation) WithdrawItem(ctx context.Context, in model.WithdrawItemInput) (*model.WithdrawItemPayload, error) {
+	key, err := itemID("input.itemId", in.ItemID)
+	if err != nil {
+		return nil, err
+	}
+	i, err := m.Items.Withdraw(ctx, score.WithdrawItem{Item: key, IdempotencyKey: in.IdempotencyKey.Value()})
+	after, _, err := m.doneItem(ctx, i, err)
+	return &model.WithdrawItemPayload{Item: after}, err
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
@@ -12,6 +13,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/task"
 )
@@ -121,6 +123,23 @@ func (db Items) PutSetName(ctx context.Context, ref score.ItemRef, name string, 
 		a.Update, a.Values = "SET set_name = :name", dynamo.Attrs{":name": dynamo.Str(name)}
 	}
 	return db.updateItem(ctx, ref, a, follow, once)
+}
+
+// WithdrawItem notes since when an item is withdrawn, unless it is already.
+//
+// Index: primary. Key: o = it:<owner> AND s = <score><item>; the tasks. Cost: 1 TransactWriteItems of 1 row and the tasks, 1
+// BatchGetItem.
+func (db Items) WithdrawItem(ctx context.Context, ref score.ItemRef, at time.Time, follow []task.Task, once idempotency.Key) (score.Item, error) {
+	const name = uses.WithdrawnAttribute
+	return db.updateItem(ctx, ref, dynamo.Action{Update: "SET " + name + " = if_not_exists(" + name + ", :at)", Values: dynamo.Attrs{":at": dynamo.Str(keys.Instant(at))}}, follow, once)
+}
+
+// EndUse has a project not use an item any more.
+//
+// Index: primary. Key: o = si:<owner> AND s = <item><project>; o = it:<owner> AND s = <score><item>.
+// Cost: 1 BatchGetItem and 1 TransactWriteItems of 2 rows.
+func (db Items) EndUse(ctx context.Context, ref score.ItemRef, by project.ID) error {
+	return Store(db).dropping(ctx, uses.By{Project: by}, []score.ItemRef{ref})
 }
 
 // updateItem carries out an update of an item that exists, records the tasks and returns the item.

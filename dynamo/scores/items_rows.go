@@ -41,6 +41,7 @@ var itemRows = dynamo.LayoutOf(
 	dynamo.OfWhole("t_size", func(r *itemRecord) *int64 { return &r.Total }),
 	dynamo.OfInstant("at", func(r *itemRecord) *time.Time { return &r.CreatedAt }),
 	dynamo.Optional(dynamo.OfInstant(signedAttribute, func(r *itemRecord) *time.Time { return &r.Signed })),
+	dynamo.Optional(dynamo.OfInstant(uses.WithdrawnAttribute, func(r *itemRecord) *time.Time { return &r.Withdrawn })),
 	dynamo.Optional(dynamo.OfWhole("width", func(r *itemRecord) *int { return &r.Width })),
 	dynamo.Optional(dynamo.OfWhole("height", func(r *itemRecord) *int { return &r.Height })),
 	dynamo.OfWhole(uses.RefsAttribute, func(r *itemRecord) *int { return &r.Refs }),

@@ -17,6 +17,9 @@ import (
 // so that an item without uses is one of which no row si:<owner>/<item>… exists.
 const RefsAttribute = "refs"
 
+// WithdrawnAttribute tells, on the row of an item, since when its owner has withdrawn it: no project begins to use it.
+const WithdrawnAttribute = "withdrawn"
+
 // By is who uses items: a score, a snapshot of it, or a project.
 type By struct {
 	Score    score.Ref
@@ -108,6 +111,10 @@ func (by By) Take(item score.ItemRef, there bool) []dynamo.Action {
 					return dynamo.ErrMoved // somebody prepares a version that follows
 				}}}
 	}
+	more := dynamo.Action{Update: "SET #refs = #refs + :one", Values: dynamo.Attrs{":one": dynamo.Number(1)}}
+	if by.Project != "" {
+		more.Condition, more.Failed = "attribute_exists(#refs) AND attribute_not_exists("+WithdrawnAttribute+")", unknown
+	}
 	row := dynamo.ScoresTable.Key(key)
 	use := score.Use{Kind: score.UsedByScore}
 	switch {
@@ -120,7 +127,7 @@ func (by By) Take(item score.ItemRef, there bool) []dynamo.Action {
 	row["g"] = version
 	return []dynamo.Action{
 		{Table: dynamo.ScoresTable, Item: row, Condition: "attribute_not_exists(o)", Failed: func(dynamo.Attrs) error { return UnexpectedError{Item: item, There: true} }},
-		Counting(item, dynamo.Action{Update: "SET #refs = #refs + :one", Values: dynamo.Attrs{":one": dynamo.Number(1)}}, &score.UnknownItem{Item: item}),
+		Counting(item, more, &score.UnknownItem{Item: item}),
 	}
 }
 

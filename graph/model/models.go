@@ -2072,6 +2072,20 @@ func (UserConflict) IsUpdateUserProblem() {}
 
 func (UserConflict) IsProblem() {}
 
+// Input of `withdrawItem`.
+type WithdrawItemInput struct {
+	// The id of an `Item`.
+	ItemID gid.ID `json:"itemId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `withdrawItem`.
+type WithdrawItemPayload struct {
+	// The item after the change; null if the request is repeated after the deletion.
+	Item *score.Item `json:"item,omitempty"`
+}
+
 // The values of `extensions.code` in an error.
 type ErrorCode string
 

@@ -95,7 +95,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 		return nil, err
 	}
 	items := score.NewItems(score.ItemsOptions{
-		Store: itemsStore, Scores: scoresStore, Files: s.Bucket, Quota: cfg.ItemQuota, Now: now, NewID: newID,
+		Store: itemsStore, Scores: scoresStore, Files: s.Bucket, Losers: a.Labelling.service, Quota: cfg.ItemQuota, Now: now, NewID: newID,
 		Render: pictures.Render, DecodeBytes: min(score.DecodeBytes, memory.Limit()/3),
 	})
 	tags := filetag.NewService(filetag.Options{
@@ -110,7 +110,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	handlers[project.RunRemoval] = a.Labelling.remover.Run
 	handlers[sweepLabels] = projectsStore.SweepLabels
 	handlers[project.RunExport] = Exporter(projectsStore, s.Bucket, usersStore).Run
-	handlers[score.SettleIntent], handlers[score.SweepItem], handlers[score.FollowItem] = scores.Settle, items.Sweep, items.Follow
+	handlers[score.SettleIntent], handlers[score.SweepItem], handlers[score.FollowItem], handlers[score.EndUses] = scores.Settle, items.Sweep, items.Follow, items.EndUses
 	handlers[filetag.Reshard] = tags.Spread
 	a.tags = tags
 	a.Tasks = jobs.NewTasks(jobs.TasksOptions{

@@ -212,11 +212,12 @@ func (s *Service) edit(ctx context.Context, of Key, once idempotency.Key, change
 			before.Item = placed(ctx, of.Item, via)
 		}
 		tags := change(before.Tags)
-		if via.ID == "" && !viewer.From(ctx).Is(of.Item.Owner) && !(before.Version != "" && fewer(before.Tags, tags)) {
+		mayNot := !viewer.From(ctx).Is(of.Item.Owner) && !(before.Version != "" && fewer(before.Tags, tags))
+		if via.ID == "" && mayNot {
 			return Set{}, noItem() // after the same calls whether or not there is one
 		}
 		stands, err := s.stands(ctx, before.Item, via)
-		if err == nil && !stands.Item {
+		if err == nil && (!stands.Item || stands.via == "" && mayNot) {
 			err = noItem()
 		}
 		if err != nil {
@@ -282,6 +283,9 @@ func (s *Service) stands(ctx context.Context, ref score.ItemRef, via score.Score
 	i, err := domain.First(s.Kept.Items.ItemsByID(ctx, []score.ItemRef{ref}))
 	if fault.Is(err, fault.NotFound) {
 		return stands{at: at}, nil
+	}
+	if !i.Withdrawn.IsZero() {
+		via = score.Score{} // it shows nobody the item
 	}
 	return stands{Proof{Item: true, SetName: i.SetName, Version: via.Version}, via.ID, layout.written(), at}, err
 }

@@ -82,10 +82,11 @@ const (
 	Expired   Cause = "EXPIRED" // the lease ended
 	Reviewed  Cause = "REVIEWED"
 	Undone    Cause = "UNDONE"
-	Returns   Cause = "RETURNED" // what was skipped for nobody waits again
-	Removed   Cause = "REMOVED"  // from the project
-	Restored  Cause = "RESTORED" // what was removed is back
-	Imported  Cause = "IMPORTED" // many items at once
+	Returns   Cause = "RETURNED"  // what was skipped for nobody waits again
+	Removed   Cause = "REMOVED"   // from the project
+	Restored  Cause = "RESTORED"  // what was removed is back
+	Withdrawn Cause = "WITHDRAWN" // the file of an item, by its owner
+	Imported  Cause = "IMPORTED"  // many items at once
 	Paused    Cause = "PAUSED"
 	Resumed   Cause = "RESUMED"
 	Resized   Cause = "RESIZED" // the queue holds another number of ids

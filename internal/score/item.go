@@ -35,6 +35,7 @@ type Item struct {
 	Thumbnail Thumbnail // zero for none
 	Refs      int       // scores, snapshots and projects that use it
 	CreatedAt time.Time
+	Withdrawn time.Time // since when nobody but its owner may read it; zero for never
 	Signed    time.Time // until when its file can be put once more, where nobody reads it; zero when it could not when it was completed
 	shown     shown
 	foreign   bool // shown to others than the owner

@@ -69,7 +69,9 @@ func (s *Items) OriginalsByID(ctx context.Context, ids []project.OriginalID) ([]
 	items, errs := s.ItemsByID(ctx, requests)
 	originals := make([]project.Original, len(ids))
 	for i := range items {
-		originals[i] = items[i].original()
+		if originals[i] = items[i].original(); !items[i].Withdrawn.IsZero() {
+			errs[i] = noItem()
+		}
 	}
 	return originals, errs
 }
@@ -111,7 +113,9 @@ func (s *Items) listNamed(ctx context.Context, i project.Import, each func(proje
 		if errs != nil && errs[n] != nil && !fault.Is(errs[n], fault.NotFound) {
 			return errs[n]
 		}
-		items[n].ItemRef = refs[n]
+		if items[n].ItemRef = refs[n]; !items[n].Withdrawn.IsZero() {
+			items[n].Name = "" // as of one that is gone
+		}
 		if err := each(items[n].original()); err != nil {
 			return err
 		}
@@ -126,6 +130,9 @@ func (s *Items) listAll(ctx context.Context, of Ref, each func(project.Original)
 			return errs[0]
 		}
 		for _, item := range lists[0].Items {
+			if !item.Withdrawn.IsZero() {
+				continue
+			}
 			if err := each(item.original()); err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/task"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -21,6 +22,7 @@ type Items struct {
 	files    Files
 	scores   Finder
 	follower Follower // or nil
+	losers   Losers
 	thumbs   *Thumbnails
 	turns    shares // of completing
 	quota    int64  // bytes of an owner who has none of his own
@@ -41,6 +43,7 @@ type ItemsOptions struct {
 	Store  ItemStore
 	Scores Finder
 	Files  Files
+	Losers Losers
 	Quota  int64 // bytes of each owner who has no quota of his own
 	Now    func() time.Time
 	NewID  func() string // makes UUIDs
@@ -57,7 +60,7 @@ func NewItems(o ItemsOptions) *Items {
 		o.Render = Render
 	}
 	thumbs := NewThumbnails(o.Render, cmp.Or(o.DecodeBytes, DecodeBytes))
-	return &Items{store: o.Store, shows: o.Store, scores: o.Scores, files: o.Files, thumbs: thumbs, turns: newShares(MaxCompleting), quota: o.Quota, single: cmp.Or(o.Single, MaxSingle), part: cmp.Or(o.Part, PartSize), now: o.Now, newID: o.NewID}
+	return &Items{store: o.Store, shows: o.Store, scores: o.Scores, files: o.Files, losers: o.Losers, thumbs: thumbs, turns: newShares(MaxCompleting), quota: o.Quota, single: cmp.Or(o.Single, MaxSingle), part: cmp.Or(o.Part, PartSize), now: o.Now, newID: o.NewID}
 }
 
 // Showing returns the service that shows items as another view of the same store has them. Changes never begin with these.
@@ -68,7 +71,8 @@ func (s *Items) Showing(view ItemReader) *Items {
 }
 
 // ItemsByID returns the item or the error of each request, in their order: the guard of items. NotFound for who neither owns the
-// item nor was shown a score that has it as a page. Only the owner is told to which score an item was uploaded.
+// item nor was shown a score that has it as a page, and for others than the owner once it is withdrawn. Only the owner is told to which score an
+// item was uploaded.
 func (s *Items) ItemsByID(ctx context.Context, requests []ItemRequest) ([]Item, []error) {
 	may := func(r ItemRequest) shown { return shown(r.Allowed(ctx)) }
 	items, errs := allowed(requests, may, noItem, func(requests []ItemRequest) ([]Item, []error) {
@@ -79,8 +83,11 @@ func (s *Items) ItemsByID(ctx context.Context, requests []ItemRequest) ([]Item, 
 		return s.shows.ItemsByID(ctx, refs)
 	})
 	for i := range items {
-		items[i].shown = errs[i] == nil
 		items[i].foreign = !viewer.From(ctx).Is(items[i].Owner)
+		if errs[i] == nil && items[i].foreign && !items[i].Withdrawn.IsZero() {
+			items[i], errs[i] = Item{}, noItem()
+		}
+		items[i].shown = errs[i] == nil
 	}
 	return items, errs
 }
@@ -230,6 +237,67 @@ func (s *Items) PutSetName(ctx context.Context, in PutSetName) (Item, error) {
 		i.shown = shown(err == nil)
 		return i, err
 	}, func(ctx context.Context, _ []string) (Item, error) { return domain.Gone(s.get(ctx, in.Item)) })
+}
+
+// WithdrawItem is the input of [Items.Withdraw].
+type WithdrawItem struct {
+	Item           ItemRef
+	IdempotencyKey *string `json:"-"`
+}
+
+// Withdraw takes an item of the viewer from everybody else, at once and for good, and has projects not use it any more: their items and what was found
+// out about these stay, without the file. Scores and snapshots of the owner keep it, but others see a withdrawn page there. The task of [EndUses] tells
+// the projects, and ends their uses. One that is withdrawn already stays as it is.
+func (s *Items) Withdraw(ctx context.Context, in WithdrawItem) (Item, error) {
+	return onceItem(ctx, s, "withdrawItem", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Item, error) {
+		if err := own(ctx, in.Item.Owner); err != nil {
+			return Item{}, err
+		}
+		now := s.instant()
+		ends := task.Task{Kind: EndUses, ID: string(in.Item.ID), Scope: string(in.Item.Owner) + "/" + string(in.Item.Score), Due: now}
+		i, err := s.store.WithdrawItem(ctx, in.Item, now, []task.Task{ends, s.following(in.Item)}, key.With(string(in.Item.ID)))
+		if err == nil {
+			s.tell(ctx, in.Item)
+		}
+		i.shown = shown(err == nil)
+		return i, err
+	}, func(ctx context.Context, _ []string) (Item, error) { return domain.Gone(s.get(ctx, in.Item)) })
+}
+
+// EndUses is the task that ends the uses of a withdrawn item by projects.
+const EndUses task.Kind = "item-withdrawn"
+
+// EndUses is the handler of [EndUses]. Each project is told before its use ends, so that none is missed when it fails; it can be told twice.
+func (s *Items) EndUses(ctx context.Context, t task.Task) (time.Time, error) {
+	item := swept(t)
+	for w := (page.Window{Limit: page.Max}); ; {
+		uses, err := domain.First(s.store.ListUsesOf(ctx, []UsesRequest{{Item: item, Window: w}}))
+		if err != nil {
+			return time.Time{}, err
+		}
+		for _, use := range uses.Items {
+			if use.Kind != UsedByProject {
+				continue
+			}
+			id := project.ItemIDOf(use.OfProject(), item.Original().ExternalID())
+			if err := s.losers.LostFile(ctx, id, item.Owner); err != nil {
+				return time.Time{}, err
+			}
+			if err := s.store.EndUse(ctx, item, use.OfProject()); err != nil {
+				return time.Time{}, err
+			}
+		}
+		if !uses.More {
+			return time.Time{}, nil
+		}
+		w.From = uses.Positions[len(uses.Positions)-1]
+	}
+}
+
+// Losers hear that items of projects have lost their files.
+type Losers interface {
+	// LostFile is told that a user withdrew the file of an item, once or more often.
+	LostFile(ctx context.Context, item project.ItemID, by UserID) error
 }
 
 // DeleteItem is the input of [Items.Delete].

@@ -41,6 +41,11 @@ type ItemWriter interface {
 	// PutSetName gives the item another set name, "" for none, records the tasks and returns the item. NotFound when it does not
 	// exist.
 	PutSetName(ctx context.Context, ref ItemRef, name string, follow []task.Task, once idempotency.Key) (Item, error)
+	// WithdrawItem notes since when an item is withdrawn, unless it is already, records the tasks and returns the item: no project begins to use it
+	// from then on. NotFound when it does not exist.
+	WithdrawItem(ctx context.Context, ref ItemRef, at time.Time, follow []task.Task, once idempotency.Key) (Item, error)
+	// EndUse has a project not use an item any more. One that does not, and an item that is gone, is as well.
+	EndUse(ctx context.Context, ref ItemRef, by project.ID) error
 	// DeleteItem removes an item that nothing uses, with its bytes from the owner's count but for those that the closed upload
 	// claims, leaves that until what the item's keys held is removed, and records the tasks. *[ItemInUse], with the item; NotFound when it is gone.
 	DeleteItem(ctx context.Context, i Item, closed Upload, follow []task.Task, once idempotency.Key) error

@@ -194,6 +194,7 @@ const verbs: Record<ProjectEventType, string> = {
   DEFERRED: 'put off',
   RELEASED: 'released',
   RETURNED: 'brought back',
+  WITHDRAWN: 'file withdrawn',
   REMOVED: 'removed',
   RESTORED: 'restored',
   EXPIRED: 'ran out',
@@ -207,9 +208,15 @@ const verbs: Record<ProjectEventType, string> = {
   RESTARTED: 'restarted',
 };
 
+/** What a review said. A reviewer who corrects has made the last effort. */
+function verdict(event: Event): string {
+  if (event.status !== 'FINISHED') return 'incorrect';
+  return event.item && finding(event.item)?.user?.id === event.user?.id ? 'corrected' : 'correct';
+}
+
 function doer(event: Event): string {
   const by = event.user ? `by ${event.user.name}` : '';
   if (event.type === 'FINISHED' && event.item?.category) return `${event.item.category.name}, ${by}`;
-  if (event.type === 'REVIEWED') return `${event.status === 'FINISHED' ? 'correct' : 'incorrect'}, ${by}`;
+  if (event.type === 'REVIEWED') return `${verdict(event)}, ${by}`;
   return by;
 }

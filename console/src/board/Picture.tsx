@@ -118,7 +118,8 @@ function Unseen({ item, refused, onRetry }: { item: Held; refused: boolean; onRe
         </>
       ) : (
         <p className="muted">
-          {!original && !item.url && 'There is nothing to look at: the import told no address.'}
+          {item.withdrawn && 'Its owner has withdrawn the file. You can still say what you know of it, or skip it.'}
+          {!item.withdrawn && !original && !item.url && 'There is nothing to look at: the import told no address.'}
           {!original && item.url && `There is nothing to look at: no browser can read the address that the import told, “${item.url}”.`}
           {original && !refused && 'This type has no preview here. Open the original in another tab.'}
           {original && refused && (

@@ -179,6 +179,7 @@ export function createStore(session: Session, settings: SettingsStore) {
         if (live === before) return;
         work.follow(message);
         if (message.type === 'IMPORTED' || message.type === 'RESTARTED') relist();
+        if (message.type === 'WITHDRAWN') void work.load();
         if (message.type === 'MEMBERS') void online(round);
         if (message.type === 'REVIEWED' && message.author?.id === get().viewer?.id && message.item?.status !== 'FINISHED') {
           say('bad', `“${message.item?.name}” was found incorrect, and is kept for you: ${message.item?.efforts?.nodes[0]?.review?.comment || 'no comment'}`);

@@ -13,7 +13,7 @@ import "strings"
 //   - other projects: $paused, and $full, of which the holder has as many items as one may have;
 //   - dead letters: $letter, $spare;
 //   - scores: $score, $past (the same as of its $snapshot), $fullScore (which may have no more snapshots); items: $file and $page (in use),
-//     $spareFile, $ghostFile (which does not exist); $word, which $file is tagged with; uploads: $upload, $unwanted, $lie (which is no image), $parts (of which one part has come);
+//     $spareFile, $lentFile, $withdrawnFile, $ghostFile (which does not exist); $word, which $file is tagged with; uploads: $upload, $unwanted, $lie (which is no image), $parts (of which one part has come);
 //   - $fresh, another text each time, and $it, the object that the way looks for.
 
 // arguments are those of fields that need some, or need them to be of use here.
@@ -127,6 +127,7 @@ var arguments = map[string]string{
 	"Mutation.abortUpload":     `(input: {itemId: $unwanted})`,
 	"Mutation.renameItem":      `(input: {itemId: $spareFile, name: $fresh})`,
 	"Mutation.setItemSetName":  `(input: {itemId: $spareFile, setName: $fresh})`,
+	"Mutation.withdrawItem":    `(input: {itemId: $lentFile})`,
 	"Mutation.deleteItem":      `(input: {itemId: $spareFile})`,
 	"Mutation.revokeUser":      `(input: {userId: $leaver})`,
 	"Mutation.setItemQuota":    `(input: {userId: $owner, quota: 209715199})`,
@@ -231,7 +232,7 @@ var starts = map[string][]string{
 
 	"Score":    {`query score(id: $score)`, `query node(id: $past)`},
 	"Snapshot": {`query score(id: $score) . snapshots`},
-	"Item":     {`query nodes(ids: [$file])`, `query node(id: $spareFile)`},
+	"Item":     {`query nodes(ids: [$file])`, `query node(id: $spareFile)`, `query node(id: $withdrawnFile)`},
 	"ItemTag":  {`query itemTags(beginsWith: $word, authorId: $owner, first: 4) . nodes`},
 	"ItemSet":  {`query itemSets(sets: [{ownerId: $owner, name: "walk"}])`},
 	"ScoreConflict": {
@@ -265,7 +266,7 @@ var shownTypes = []string{
 var ofSome = []string{
 	"ProjectItem.category", "ProjectItem.subcategory", "ProjectItem.claim", "ProjectItem.returnedTo", "ProjectItemEffort.undoneAt", "ProjectItemEffort.review",
 	"ProjectImport.endedAt", "Score.snapshot", "Item.score", "ProjectItem.item", "ProjectItem.url", "ProjectItem.metadata",
-	"Project.queueRebuild", "ProjectRemoval.undoUntil",
+	"Project.queueRebuild", "ProjectRemoval.undoUntil", "Item.withdrawnAt",
 }
 
 // unseen are mutations that change nothing which a snapshot shows.
@@ -307,5 +308,5 @@ var subjectsOf = map[string][]string{
 	"ProjectRemoval":    {"removal"},
 	"Score":             {"score", "past"},
 	"Snapshot":          {"snapshot"},
-	"Item":              {"file", "page", "spareFile"},
+	"Item":              {"file", "page", "spareFile", "lentFile", "withdrawnFile"},
 }

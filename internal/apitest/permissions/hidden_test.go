@@ -69,7 +69,7 @@ var ofRooms = []string{
 	"scope", "entity", "other", "ghost", "project", "managers", "reviewers", "taggies", "category", "subcategory", "item", "open", "effort",
 	"import", "imported", "export", "held", "taken", "returned", "mineItem", "undoneItem", "reviewedItem", "lateItem", "goneItem", "mine", "undone", "reviewed", "late",
 	"gone", "hers", "paused", "full", "cursor", "forged",
-	"scans", "scanItem", "score", "past", "snapshot", "file", "page", "spareFile", "upload", "unwanted", "lie", "parts", "fullScore",
+	"scans", "scanItem", "score", "past", "snapshot", "file", "page", "spareFile", "lentFile", "withdrawnFile", "upload", "unwanted", "lie", "parts", "fullScore",
 }
 
 // TestWhatIsHiddenLooksLikeWhatDoesNotExist asks everything that the walk asks twice: about what the role may not see,

@@ -34,6 +34,9 @@ func (w *world) renewScores() {
 	w.ids["past"] = gid.Of("Score", id.Key...).String()
 	w.ids["file"], w.ids["page"] = first, second
 	w.ids["spareFile"] = w.owner.Uploads(w.pixel(), apitest.Changed(secret, apitest.Vars{"scoreId": w.ids["score"]}))
+	w.ids["lentFile"] = w.owner.Uploads(w.pixel(), secret)
+	w.ids["withdrawnFile"] = w.owner.Uploads(w.pixel(), secret)
+	require.Empty(w.T, w.owner.Mutate("withdrawItem", "item { id }", apitest.Vars{"itemId": w.ids["withdrawnFile"]}).Errors)
 	w.ids["ghostFile"] = gid.Of("Item", id.Key[0], string(score.Library), uuid.NewString()).String()
 	w.ids["word"] = "Secret " + w.fresh() + "." // the items that were made before are not found by it
 	w.owner.Tags(w.ids["file"], apitest.Vars{"value": w.ids["word"]}, apitest.Vars{"value": w.ids["word"] + "closed", "visibility": "PRIVATE"})
@@ -98,4 +101,4 @@ func (w *world) largeScores() {
 // What the owner is shown of scores for a snapshot.
 const scoresShown = `
 	score(id: $score) { title description access version updatedAt pages { name item { id name setName } } annotations { text } snapshots { name updatedAt } }
-	files: viewer { items(all: true, first: 500) { nodes { id name setName useCount tags { nodes { value visibility } } } } }`
+	files: viewer { items(all: true, first: 500) { nodes { id name setName useCount withdrawnAt tags { nodes { value visibility } } } } }`

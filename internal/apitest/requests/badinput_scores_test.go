@@ -72,6 +72,8 @@ func TestBadInputChangesNoScore(t *testing.T) {
 	request("no type", apitest.Vars{"type": "music"}, apitest.Invalid, "input.type")
 	request("another's score", apitest.Vars{"scoreId": his}, "NOT_FOUND", "")
 	cases = append(cases,
+		bad{"another's item", "withdrawItem", apitest.Vars{"itemId": hisItem}, "NOT_FOUND", ""},
+		bad{"a note for an item", "withdrawItem", apitest.Vars{"itemId": note}, apitest.Invalid, "input.itemId"},
 		bad{"another's item", "deleteItem", apitest.Vars{"itemId": hisItem}, "NOT_FOUND", ""},
 		bad{"a note for an item", "deleteItem", apitest.Vars{"itemId": note}, apitest.Invalid, "input.itemId"},
 		bad{"another's item", "renameItem", apitest.Vars{"itemId": hisItem, "name": "x"}, "NOT_FOUND", ""},

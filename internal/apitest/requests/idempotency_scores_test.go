@@ -5,7 +5,7 @@ import "github.com/taggie/taggie/internal/apitest"
 // scoresState is everything that the user can see of scores and items.
 func scoresState(c *apitest.Client) string {
 	c.T.Helper()
-	return c.Must(`{ viewer { scoreCount scores { nodes { id title access hash version updatedAt snapshots { id name updatedAt } } } items(all: true) { nodes { id name setName useCount tags { nodes { value visibility } } } } itemUsage { size claimed uploadCount quota } } }`, nil).Raw()
+	return c.Must(`{ viewer { scoreCount scores { nodes { id title access hash version updatedAt snapshots { id name updatedAt } } } items(all: true) { nodes { id name setName useCount withdrawnAt tags { nodes { value visibility } } } } itemUsage { size claimed uploadCount quota } } }`, nil).Raw()
 }
 
 // withScore prepares a mutation of ada about a new score of one page, and a snapshot of it.
@@ -93,6 +93,9 @@ var scoreMutations = map[string]repeated{
 	},
 	"setItemSetName": {
 		prepare: withItem(apitest.Vars{"setName": "second"}), selection: "item { id setName }", other: apitest.Vars{"setName": "other"},
+	},
+	"withdrawItem": {
+		prepare: withItem(nil), selection: "item { id withdrawnAt }", other: apitest.Vars{"itemId": apitest.GIDOf("Item", "a", "b", "c")},
 	},
 	"deleteItem": {
 		prepare: withItem(nil), selection: "deletedItemId problem { __typename }", other: apitest.Vars{"itemId": apitest.GIDOf("Item", "a", "b", "c")},

@@ -1,4 +1,4 @@
--- note appends an event that concerns no single item.
+-- note appends an event that changes nothing that is counted.
 --
 -- KEYS: 1 epoch, 2 applied, 3 metadata, 4 queue, 5 events.
 -- ARGV: 1 id, 2 the event as JSON, 3 events to keep, 4 ms to remember ids.
