@@ -286,6 +286,11 @@ type ComplexityRoot struct {
 		Message func(childComplexity int) int
 	}
 
+	EndSharesPayload struct {
+		More    func(childComplexity int) int
+		NoteIds func(childComplexity int) int
+	}
+
 	Entity struct {
 		Attributes       func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
@@ -563,6 +568,7 @@ type ComplexityRoot struct {
 		DeleteScore            func(childComplexity int, input model.DeleteScoreInput) int
 		DeleteSnapshot         func(childComplexity int, input model.DeleteSnapshotInput) int
 		DropDeadLetter         func(childComplexity int, input model.DropDeadLetterInput) int
+		EndShares              func(childComplexity int, input model.EndSharesInput) int
 		ExtendClaim            func(childComplexity int, input model.ExtendClaimInput) int
 		FinishProjectItem      func(childComplexity int, input model.FinishProjectItemInput) int
 		FinishProjectItems     func(childComplexity int, input model.FinishProjectItemsInput) int
@@ -1659,6 +1665,7 @@ type MutationResolver interface {
 	RemoveNoteTags(ctx context.Context, input model.RemoveNoteTagsInput) (*model.RemoveNoteTagsPayload, error)
 	ShareNote(ctx context.Context, input model.ShareNoteInput) (*model.ShareNotePayload, error)
 	UnshareNote(ctx context.Context, input model.UnshareNoteInput) (*model.UnshareNotePayload, error)
+	EndShares(ctx context.Context, input model.EndSharesInput) (*model.EndSharesPayload, error)
 	CreateScope(ctx context.Context, input model.CreateScopeInput) (*model.CreateScopePayload, error)
 	RenameScope(ctx context.Context, input model.RenameScopeInput) (*model.RenameScopePayload, error)
 	PutScopeMember(ctx context.Context, input model.PutScopeMemberInput) (*model.PutScopeMemberPayload, error)
@@ -2483,6 +2490,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EmailTaken.Message(childComplexity), true
+
+	case "EndSharesPayload.more":
+		if e.ComplexityRoot.EndSharesPayload.More == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EndSharesPayload.More(childComplexity), true
+	case "EndSharesPayload.noteIds":
+		if e.ComplexityRoot.EndSharesPayload.NoteIds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EndSharesPayload.NoteIds(childComplexity), true
 
 	case "Entity.attributes":
 		if e.ComplexityRoot.Entity.Attributes == nil {
@@ -3683,6 +3703,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DropDeadLetter(childComplexity, args["input"].(model.DropDeadLetterInput)), true
+	case "Mutation.endShares":
+		if e.ComplexityRoot.Mutation.EndShares == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_endShares_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.EndShares(childComplexity, args["input"].(model.EndSharesInput)), true
 	case "Mutation.extendClaim":
 		if e.ComplexityRoot.Mutation.ExtendClaim == nil {
 			break
@@ -7851,6 +7882,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDropDeadLetterInput,
 		ec.unmarshalInputDueRange,
 		ec.unmarshalInputEditAnnotationInput,
+		ec.unmarshalInputEndSharesInput,
 		ec.unmarshalInputEntityIndexConditionInput,
 		ec.unmarshalInputEntityIndexPartInput,
 		ec.unmarshalInputExtendClaimInput,
@@ -8272,6 +8304,11 @@ type Mutation {
   shareNote(input: ShareNoteInput!): ShareNotePayload
   "Ends a share, if there is one, also of a deleted note. For the owner, and for the user with whom the note is shared."
   unshareNote(input: UnshareNoteInput!): UnshareNotePayload
+  """
+  Ends shares of notes that a user gave the caller, up to 100 at once. ` + "`" + `more` + "`" + ` says whether to repeat it. For the user with whom the
+  notes are shared.
+  """
+  endShares(input: EndSharesInput!): EndSharesPayload @cost(weight: "101")
 
   "Creates a scope and makes the caller its owner. EXHAUSTED beyond 1,000 scopes created by one user."
   createScope(input: CreateScopeInput!): CreateScopePayload
@@ -8303,7 +8340,7 @@ type Mutation {
 
   "Creates a project and makes the caller its manager. EXHAUSTED beyond 1,000 projects created by one user."
   createProject(input: CreateProjectInput!): CreateProjectPayload
-  "Changes the name, description, suggested keywords or lease of a project. For managers."
+  "Changes the name, description, suggested keywords, lease, or rules of reviews of a project. For managers."
   updateProject(input: UpdateProjectInput!): UpdateProjectPayload
   "Adds to the lists of categories and subcategories of a project. For managers."
   addProjectCategories(input: AddProjectCategoriesInput!): AddProjectCategoriesPayload
@@ -9216,6 +9253,22 @@ type UnshareNotePayload {
   user: User
 }
 
+"Input of ` + "`" + `endShares` + "`" + `."
+input EndSharesInput {
+  "The id of the ` + "`" + `User` + "`" + ` who shared the notes."
+  byUserId: ID!
+  "It has no effect: a repeated request ends what is left."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `endShares` + "`" + `."
+type EndSharesPayload {
+  "The ids of the notes that the caller no longer sees. Up to 100."
+  noteIds: [ID!] @atMost(elements: 100)
+  "Whether the user has shared more notes with the caller."
+  more: Boolean
+}
+
 # ------------------------------------------------------------------------------------------------------------- entities
 
 """
@@ -9881,7 +9934,7 @@ type Project implements Node {
   items(status: ProjectItemStatus, first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemConnection
   """
   The efforts of others that no reviewer has looked at; ` + "`" + `authorId` + "`" + ` and ` + "`" + `categoryId` + "`" + ` choose some of them. Those of an author come
-  oldest first. Without an author the order is stable but not that of time, because efforts are spread over 16 partitions that
+  oldest first. Without an author the order is stable but not that of time, because efforts are spread over 4 partitions that
   are listed one after another. Recent efforts may be missing, but no effort is shown that was reviewed. For reviewers.
   """
   toReview(authorId: ID, categoryId: ID, first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemEffortConnection
@@ -12525,6 +12578,16 @@ func (ec *executionContext) childFields_EffortReview(ctx context.Context, field 
 		return ec.fieldContext_EffortReview_at(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EffortReview", field.Name)
+}
+
+func (ec *executionContext) childFields_EndSharesPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "noteIds":
+		return ec.fieldContext_EndSharesPayload_noteIds(ctx, field)
+	case "more":
+		return ec.fieldContext_EndSharesPayload_more(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EndSharesPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Entity(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -15307,6 +15370,20 @@ func (ec *executionContext) field_Mutation_dropDeadLetter_args(ctx context.Conte
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.DropDeadLetterInput, error) {
 			return ec.unmarshalNDropDeadLetterInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDropDeadLetterInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_endShares_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.EndSharesInput, error) {
+			return ec.unmarshalNEndSharesInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEndSharesInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -19043,6 +19120,20 @@ func (ec *executionContext) fieldContext_EmailTaken_field(_ context.Context, fie
 	return graphql.NewScalarFieldContext("EmailTaken", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _EndSharesPayload_noteIds(ctx context.Context, field graphql.CollectedField, obj *model.EndSharesPayload) (ret graphql.Marshaler) {
+	return ec.marshalOID2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐIDᚄ(ctx, field.Selections, obj.NoteIds)
+}
+func (ec *executionContext) fieldContext_EndSharesPayload_noteIds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EndSharesPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _EndSharesPayload_more(ctx context.Context, field graphql.CollectedField, obj *model.EndSharesPayload) (ret graphql.Marshaler) {
+	return ec.marshalOBoolean2ᚖbool(ctx, field.Selections, obj.More)
+}
+func (ec *executionContext) fieldContext_EndSharesPayload_more(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EndSharesPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _Entity_id(ctx context.Context, field graphql.CollectedField, obj *entity.Entity) (ret graphql.Marshaler) {
 	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐID(ctx, field.Selections, obj.ID)
 }
@@ -22208,6 +22299,50 @@ func (ec *executionContext) fieldContext_Mutation_unshareNote(ctx context.Contex
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_unshareNote_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_endShares(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_endShares(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().EndShares(ctx, fc.Args["input"].(model.EndSharesInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.EndSharesPayload) graphql.Marshaler {
+			return ec.marshalOEndSharesPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEndSharesPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_endShares(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EndSharesPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_endShares_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -38429,6 +38564,43 @@ func (ec *executionContext) unmarshalInputEditAnnotationInput(ctx context.Contex
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputEndSharesInput(ctx context.Context, obj any) (model.EndSharesInput, error) {
+	var it model.EndSharesInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"byUserId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "byUserId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("byUserId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ByUserID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputEntityIndexConditionInput(ctx context.Context, obj any) (model.EntityIndexConditionInput, error) {
 	var it model.EntityIndexConditionInput
 	if obj == nil {
@@ -44662,6 +44834,50 @@ func (ec *executionContext) _EmailTaken(ctx context.Context, sel ast.SelectionSe
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var endSharesPayloadImplementors = []string{"EndSharesPayload"}
+
+func (ec *executionContext) _EndSharesPayload(ctx context.Context, sel ast.SelectionSet, obj *model.EndSharesPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "EndSharesPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendEndSharesPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._EndSharesPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, endSharesPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EndSharesPayload")
+		case "noteIds":
+			out.Values[i] = ec._EndSharesPayload_noteIds(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "more":
+			out.Values[i] = ec._EndSharesPayload_more(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var entityImplementors = []string{"Entity", "Node"}
 
 func (ec *executionContext) _Entity(ctx context.Context, sel ast.SelectionSet, obj *entity.Entity) graphql.Marshaler {
@@ -47660,6 +47876,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "unshareNote":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_unshareNote(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "endShares":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_endShares(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -60493,6 +60716,11 @@ func (ec *executionContext) unmarshalNDropDeadLetterInput2githubᚗcomᚋtaggie�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNEndSharesInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEndSharesInput(ctx context.Context, v any) (model.EndSharesInput, error) {
+	res, err := ec.unmarshalInputEndSharesInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNEntity2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx context.Context, sel ast.SelectionSet, v entity.Entity) graphql.Marshaler {
 	return ec._Entity(ctx, sel, &v)
 }
@@ -63810,6 +64038,13 @@ func (ec *executionContext) marshalOEffortReview2ᚖgithubᚗcomᚋtaggieᚋtagg
 		return graphql.Null
 	}
 	return ec._EffortReview(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOEndSharesPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEndSharesPayload(ctx context.Context, sel ast.SelectionSet, v *model.EndSharesPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._EndSharesPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOEntity2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntity(ctx context.Context, sel ast.SelectionSet, v *entity.Entity) graphql.Marshaler {

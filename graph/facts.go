@@ -18,6 +18,7 @@ var ValueCosts = map[string]int{
 // ReadCosts are the costs of what fields read besides what they show: @cost of objects, less 1.
 var ReadCosts = map[string]int{
 	"Mutation.completeUpload":     20000,
+	"Mutation.endShares":          100,
 	"Mutation.requestUpload":      2000,
 	"Mutation.returnSkippedItems": 100,
 	"Snapshot.changes":            4000,
@@ -57,6 +58,7 @@ var AssumedSizes = map[string]int{
 var MostElements = map[string]int{
 	"ClaimProjectItemsPayload.items":     50,
 	"ClaimReviewsPayload.efforts":        50,
+	"EndSharesPayload.noteIds":           100,
 	"Entity.indexEntries":                40,
 	"EntityIndex.carries":                10,
 	"EntityIndex.path":                   10,

@@ -174,6 +174,10 @@ var planned = map[string]lean.Type{
 		"message": {At: 1, Of: "", Resolved: false},
 		"field":   {At: 2, Of: "", Resolved: false},
 	}},
+	"EndSharesPayload": {Implements: endSharesPayloadImplementors, Fields: map[string]lean.TypeField{
+		"noteIds": {At: 1, Of: "", Resolved: false},
+		"more":    {At: 2, Of: "", Resolved: false},
+	}},
 	"Entity": {Implements: entityImplementors, Fields: map[string]lean.TypeField{
 		"id":               {At: 1, Of: "", Resolved: false},
 		"scope":            {At: 2, Of: "Scope", Resolved: true},
@@ -2083,6 +2087,42 @@ func (ec *executionContext) appendEmailTaken(w *lean.Writer, p *lean.Plan, obj *
 			w.B = scalar.AppendString(w.B, obj.Message)
 		case 2: // field
 			w.B = scalar.AppendString(w.B, obj.Field)
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendEndSharesPayload(w *lean.Writer, p *lean.Plan, obj *model.EndSharesPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"EndSharesPayload"`...)
+		case 1: // noteIds
+			if obj.NoteIds == nil {
+				w.Null()
+			} else {
+				w.B = append(w.B, '[')
+				for i := range obj.NoteIds {
+					if !w.Next(i) {
+						return false
+					}
+					w.B = (obj.NoteIds[i]).AppendGQL(w.B)
+				}
+				w.B = append(w.B, ']')
+			}
+			if !w.Fits() {
+				return false
+			}
+		case 2: // more
+			if obj.More == nil {
+				w.Null()
+			} else {
+				w.B = strconv.AppendBool(w.B, *obj.More)
+			}
 		default:
 			return false
 		}

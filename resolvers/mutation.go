@@ -8,6 +8,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/user"
@@ -281,4 +282,21 @@ func (m mutation) UnshareNote(ctx context.Context, in model.UnshareNoteInput) (*
 	return &model.UnshareNotePayload{
 		Note: besideLoaded(ctx, "note", load.Notes, id), User: besideLoaded(ctx, "user", load.Users, with),
 	}, nil
+}
+
+func (m mutation) EndShares(ctx context.Context, in model.EndSharesInput) (*model.EndSharesPayload, error) {
+	by, err := userID("input.byUserId", in.ByUserID)
+	if err != nil {
+		return nil, err
+	}
+	ended, more, err := m.Notes.EndShares(ctx, note.EndShares{By: by})
+	if err != nil {
+		return nil, err
+	}
+	loaders.From(ctx).Clear()
+	ids := make([]gid.ID, len(ended))
+	for n, id := range ended {
+		ids[n] = gid.Of("Note", string(id))
+	}
+	return &model.EndSharesPayload{NoteIds: ids, More: &more}, nil
 }

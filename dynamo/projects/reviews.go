@@ -24,13 +24,13 @@ func ReviewKey(e project.Effort) dynamo.Key {
 // ReviewRow is that row.
 func ReviewRow(e project.Effort) dynamo.Attrs {
 	key := ReviewKey(e)
-	row := entities.IndexRow(EffortID(e.EffortID), keys.IndexName(keys.ReviewIndex, keys.Shard(e.ID)), reviewIndexKey(e), nil)
+	row := entities.IndexRow(EffortID(e.EffortID), keys.IndexName(keys.ReviewIndex, keys.ReviewShard(e.ID)), reviewIndexKey(e), nil)
 	row["_subject_key"], row["_unique_key"] = dynamo.Str(key.PK), dynamo.Str(key.SK)
 	return row
 }
 
 func reviewIndexKey(e project.Effort) string {
-	return keys.ReviewKey(keys.Shard(e.ID), e.Category, e.FinishedAt)
+	return keys.ReviewKey(keys.ReviewShard(e.ID), e.Category, e.FinishedAt)
 }
 
 // ListToReview lists efforts that await a review: those of an author, the oldest first, or those of all others than one, shard after shard, in each
@@ -39,10 +39,13 @@ func reviewIndexKey(e project.Effort) string {
 // Index: of all efforts index_lookup, eventually consistent. Key: _scope_index_name = <project>:review~<shard> AND
 // begins_with(_index_key, <shard>:<category>:), for one shard or several. Of an author: primary. Key: _subject_key = <project>:User:<user> AND
 // begins_with(_unique_key, review:). Then the efforts as in EffortsByID.
-// Cost: 1 Query, 1 per shard where shards end, and ⌈n/100⌉ BatchGetItem; of an author and a category one more per 100 to 500 efforts of others.
+// Cost: 1 Query, 1 per shard (4) where shards end, and ⌈n/100⌉ BatchGetItem; of an author and a category one more per 100 to 500 efforts of others.
 func (db Store) ListToReview(ctx context.Context, r project.ReviewsRequest) (page.Slice[project.Effort], error) {
-	if r.Author == "" {
+	switch r.Author {
+	case "":
 		return listShards(ctx, db, reviewLists(r), r.Window)
+	case r.Except:
+		return page.Slice[project.Effort]{}, nil
 	}
 	low, high := dynamo.Prefixed("review:")
 	list := dynamo.Listing[entryRow]{
@@ -72,7 +75,7 @@ func (db Store) ListToReview(ctx context.Context, r project.ReviewsRequest) (pag
 
 // within reports whether an entry is of a category.
 func within(row entryRow, category string) bool {
-	low, high := keys.ReviewRange(keys.Shard(row.id), category)
+	low, high := keys.ReviewRange(keys.ReviewShard(row.id), category)
 	return low <= row.key && row.key <= high
 }
 
@@ -100,8 +103,8 @@ func reviewLists(r project.ReviewsRequest) sharded[project.Effort] {
 			return reviewIndexKey(e) + "\n" + key.PK + "\n" + key.SK
 		},
 	}
-	for n := range keys.Shards {
-		shard := (r.Begin + n) % keys.Shards
+	for n := range keys.ReviewShards {
+		shard := (r.Begin + n) % keys.ReviewShards
 		low, high := keys.ReviewRange(shard, r.Category)
 		s.spans = append(s.spans, shardSpan(r.Project, keys.ReviewIndex, shard, low, high))
 	}

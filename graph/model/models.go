@@ -602,6 +602,22 @@ func (EmailTaken) IsProblem() {}
 
 func (EmailTaken) IsUpdateUserProblem() {}
 
+// Input of `endShares`.
+type EndSharesInput struct {
+	// The id of the `User` who shared the notes.
+	ByUserID gid.ID `json:"byUserId"`
+	// It has no effect: a repeated request ends what is left.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `endShares`.
+type EndSharesPayload struct {
+	// The ids of the notes that the caller no longer sees. Up to 100.
+	NoteIds []gid.ID `json:"noteIds,omitempty"`
+	// Whether the user has shared more notes with the caller.
+	More *bool `json:"more,omitempty"`
+}
+
 // The entity is at another version than expected.
 type EntityConflict struct {
 	Message string `json:"message"`

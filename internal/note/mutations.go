@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
@@ -335,3 +337,50 @@ func (s *Service) Unshare(ctx context.Context, in DeleteShare) error {
 	}, func(context.Context, []string) (struct{}, error) { return struct{}{}, nil })
 	return err
 }
+
+// EndShares is the input of [Service.EndShares].
+type EndShares struct {
+	By             UserID  // who shared the notes
+	IdempotencyKey *string `json:"-"`
+}
+
+// endedAtOnce is how many shares one request ends.
+const endedAtOnce = 100
+
+// EndShares ends shares that another user gave the viewer, those of deleted notes included, the first 100 by note id. It returns the notes, and whether
+// there are more. What fails is reported when all were tried: the same request again goes on with the rest.
+//
+// Cost: 1 Query per started megabyte of the viewer's shares, and 1 TransactWriteItems per share.
+func (s *Service) EndShares(ctx context.Context, in EndShares) (ended []ID, more bool, err error) {
+	self, err := domain.Self(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	if in.By == self {
+		return nil, false, fault.Invalidf("input.byUserId", "your own notes are not shared with you")
+	}
+	shares, err := s.o.Store.ListSharesBy(ctx, self, in.By, endedAtOnce+1)
+	if err != nil {
+		return nil, false, err
+	}
+	more = len(shares) > endedAtOnce
+	shares = shares[:min(len(shares), endedAtOnce)]
+	at := domain.Later(s.o.Now, time.Time{})
+	errs := make([]error, len(shares))
+	var group errgroup.Group
+	group.SetLimit(endingAtOnce)
+	for n, share := range shares {
+		group.Go(func() error {
+			errs[n] = s.o.Store.DeleteShare(ctx, share, at, idempotency.Key{})
+			return nil
+		})
+	}
+	_ = group.Wait() // each has its own error
+	for _, share := range shares {
+		ended = append(ended, share.Note)
+	}
+	return ended, more, errors.Join(errs...)
+}
+
+// endingAtOnce is how many of these are ended side by side.
+const endingAtOnce = 16

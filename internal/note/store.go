@@ -122,6 +122,9 @@ type Shares interface {
 	PutShare(ctx context.Context, s Share, once idempotency.Key) error
 	// DeleteShare ends the share if there is one, at that time.
 	DeleteShare(ctx context.Context, s Share, at time.Time, once idempotency.Key) error
+	// ListSharesBy lists shares that a user was given by an owner, by note id, up to limit, those of deleted notes included. It sees every
+	// acknowledged write.
+	ListSharesBy(ctx context.Context, user, owner UserID, limit int) ([]Share, error)
 	// ListSharedNotes lists the notes that are shared with a user, by id. A note that could not be read has an error.
 	ListSharedNotes(ctx context.Context, user UserID, w page.Window) (page.Slice[SharedNote], error)
 	// AccessLists lists the users of many notes, each by user id, in the order of the requests. Eventually consistent.

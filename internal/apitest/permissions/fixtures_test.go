@@ -65,6 +65,7 @@ var arguments = map[string]string{
 	"Mutation.addNoteTags":        `(input: {noteId: $note, tags: ["more"]})`,
 	"Mutation.removeNoteTags":     `(input: {noteId: $note, tags: ["walksecret"]})`,
 	"Mutation.shareNote":          `(input: {noteId: $note, userId: $stranger, permission: VIEW})`,
+	"Mutation.endShares":          `(input: {byUserId: $owner})`,
 	"Mutation.unshareNote":        `(input: {noteId: $note, userId: $view})`,
 
 	"Mutation.createScope":            `(input: {name: $fresh})`,
@@ -269,8 +270,8 @@ var ofSome = []string{
 	"Project.queueRebuild", "ProjectRemoval.undoUntil", "Item.withdrawnAt",
 }
 
-// unseen are mutations that change nothing which a snapshot shows.
-var unseen = []string{"claimReviews", "heartbeat", "signUploadPart"}
+// unseen are mutations that change nothing which a snapshot shows, or nothing for some who may send them.
+var unseen = []string{"claimReviews", "endShares", "heartbeat", "signUploadPart"}
 
 // someSum is the SHA-256 of something.
 const someSum = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="

@@ -90,6 +90,8 @@ func TestBadInputChangesNothing(t *testing.T) {
 		{"another's note to undelete", "undeleteNote", apitest.Vars{"noteId": foreign}, "NOT_FOUND", ""},
 		{"a note to undelete that is there", "undeleteNote", apitest.Vars{"noteId": note}, "NOT_FOUND", ""},
 		{"another's note to share", "shareNote", apitest.Vars{"noteId": foreign, "userId": bob.ID, "permission": "VIEW"}, "NOT_FOUND", ""},
+		{"one's own shares to end", "endShares", apitest.Vars{"byUserId": ada.ID}, apitest.Invalid, "input.byUserId"},
+		{"a note for a user whose shares end", "endShares", apitest.Vars{"byUserId": note}, apitest.Invalid, "input.byUserId"},
 		{"another's note to end a share of", "unshareNote", apitest.Vars{"noteId": foreign, "userId": bob.ID}, "NOT_FOUND", ""},
 		{"an id that never was", "updateNote", update(gid.Of("Note", "no", "such").String()), apitest.Invalid, "input.noteId"},
 		{"null for a title", "updateNote", apitest.Vars{"noteId": note, "title": nil}, apitest.Invalid, "input.title"},

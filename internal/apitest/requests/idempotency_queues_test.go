@@ -10,7 +10,7 @@ import (
 )
 
 // repeatable are mutations that take a key and need none: what they did is done when they come again. Their own tests show it.
-var repeatable = []string{"claimReviews", "heartbeat", "rebuildProjectQueue", "retryDeadLetter", "dropDeadLetter", "signUploadPart", "revokeUser"}
+var repeatable = []string{"claimReviews", "endShares", "heartbeat", "rebuildProjectQueue", "retryDeadLetter", "dropDeadLetter", "signUploadPart", "revokeUser"}
 
 // inQueue prepares a mutation in a new project with two items, of which ada has claimed one. The input says who sends it.
 func inQueue(input func(l apitest.Crew, h apitest.Held, bob *apitest.Client) apitest.Vars) func(ada, bob *apitest.Client, round int) (*apitest.Client, apitest.Vars) {

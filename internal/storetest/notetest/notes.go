@@ -31,6 +31,7 @@ func Suite(t *testing.T, open storetest.Open) {
 		"OnlyOneOfTheSameMillisecondWins":        testOnlyOneOfTheSameMillisecondWins,
 		"ChangingTheDeadlineMovesOneNote":        testChangingTheDeadline,
 		"SharedNotesBeyond100":                   testSharedNotesBeyond100,
+		"SharesByAnOwner":                        testSharesByAnOwner,
 		"SharingIsIdempotent":                    testSharingIsIdempotent,
 		"SharingChecksNoteAndUser":               testSharingChecksNoteAndUser,
 		"PermissionIsTheShareRow":                testPermissionIsTheShareRow,

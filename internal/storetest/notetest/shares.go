@@ -3,6 +3,7 @@ package notetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -179,4 +180,35 @@ func testAccessListsPageLikeOneAnother(t *testing.T, w *storetest.World) {
 			assert.Equal(t, note.Edit, s.Permission)
 		}
 	}
+}
+
+func testSharesByAnOwner(t *testing.T, w *storetest.World) {
+	ada, asAda := w.SignUp("ada")
+	grace, asGrace := w.SignUp("grace")
+	lin, _ := w.SignUp("lin")
+	var all []note.ID
+	for range 25 {
+		n := w.Create(asAda, note.Create{Title: "n"})
+		w.Share(asAda, n.ID, lin, note.View)
+		w.Share(asAda, n.ID, grace, note.Edit)
+		all = append(all, n.ID)
+	}
+	other := w.Create(asGrace, note.Create{Title: "other"})
+	w.Share(asGrace, other.ID, lin, note.View)
+	w.Delete(asAda, all[3])
+	slices.Sort(all)
+	list := func(owner note.UserID, limit int) (ids []note.ID) {
+		t.Helper()
+		shares, err := w.Notes.ListSharesBy(t.Context(), lin, owner, limit)
+		require.NoError(t, err)
+		for _, s := range shares {
+			assert.Equal(t, []note.UserID{lin, owner}, []note.UserID{s.User, s.Owner})
+			ids = append(ids, s.Note)
+		}
+		return ids
+	}
+	assert.Equal(t, all, list(ada, 100), "those of deleted notes, too")
+	assert.Equal(t, all[:7], list(ada, 7))
+	assert.Equal(t, []note.ID{other.ID}, list(grace, 100))
+	assert.Empty(t, list(lin, 100))
 }
