@@ -153,25 +153,20 @@ func (r projects) ToReviewCount(ctx context.Context, p *project.Project, authorI
 }
 
 // reviewsOf reads whose efforts to review are wanted, and of what category, "" for all of them; prefix stands before the names of the fields.
-func reviewsOf(of project.ID, prefix string, authorID, categoryID *gid.ID) (author project.UserID, category string, err error) {
-	if authorID != nil {
-		if author, err = userID(prefix+"authorId", *authorID); err != nil {
+func reviewsOf(of project.ID, prefix string, by, as *gid.ID) (author project.UserID, category string, err error) {
+	if by != nil {
+		if author, err = userID(prefix+"authorId", *by); err != nil {
 			return "", "", err
 		}
 	}
-	if categoryID == nil {
+	if as == nil {
 		return author, "", nil
 	}
-	c, err := categoryIDOf(of, prefix+"categoryId", *categoryID)
-	return author, c, err
-}
-
-func categoryIDOf(of project.ID, field string, id gid.ID) (string, error) {
-	c, err := categoryID(field, id)
+	c, err := categoryID(prefix+"categoryId", *as)
 	if err == nil && c.Project != of {
-		err = fault.Invalidf(field, "this is not in the list of the project")
+		err = fault.Invalidf(prefix+"categoryId", "this is not in the list of the project")
 	}
-	return c.ID, err
+	return author, c.ID, err
 }
 
 func (r projects) ItemByExternalID(ctx context.Context, p *project.Project, externalID string) (*project.Item, error) {

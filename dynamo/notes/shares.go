@@ -77,7 +77,7 @@ func (db Store) onlyShares() *dynamo.DB {
 }
 
 // ListSharesBy lists shares that a user was given by an owner, by note id, up to limit. The row of another program does not tell whose the note is:
-// the note does, unless it is deleted.
+// the note does, unless it is deleted. Such rows come last.
 //
 // Index: primary. Key: PK = USER#<user> AND begins_with(SK, SHARED#); of rows without an owner the notes, as in NotesByID.
 // Cost: 1 Query, one more per started megabyte of the user's shares.
@@ -96,7 +96,7 @@ func (db Store) ListSharesBy(ctx context.Context, user, owner note.UserID, limit
 		}
 		return len(found) < limit, err
 	})
-	if err != nil || len(unknown) == 0 {
+	if err != nil || len(unknown) == 0 || len(found) == limit {
 		return found, err
 	}
 	of := make([]located, len(unknown))
@@ -105,7 +105,10 @@ func (db Store) ListSharesBy(ctx context.Context, user, owner note.UserID, limit
 	}
 	db.locate(ctx, of)
 	for i, s := range unknown {
-		if f := of[i].found(s.Note); f.Err == nil && f.Note.Owner == owner && len(found) < limit {
+		switch f := of[i].found(s.Note); {
+		case f.Err != nil && !fault.Is(f.Err, fault.NotFound):
+			return nil, f.Err
+		case f.Err == nil && f.Note.Owner == owner && len(found) < limit:
 			found = append(found, s)
 		}
 	}

@@ -10,7 +10,10 @@ import (
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/dynamotest"
 	"github.com/taggie/taggie/dynamo/projects"
+	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/storetest"
+	"github.com/taggie/taggie/internal/storetest/projecttest"
 )
 
 // Things of which every attribute is there.
@@ -34,7 +37,7 @@ var fullItem = project.Item{
 	ItemID: project.ItemID{Project: dynamotest.AUUID, ID: "i1"}, ExternalID: "e", Name: "n", Type: "image/png", URL: "https://example.org", Metadata: map[string]any{"a": "b"},
 	Status: project.Claimed, Seq: "s", Category: "c", Subcategory: "d", Keywords: []string{"k"}, Efforts: 2, EffortsMade: 5, LastEffort: "l",
 	LastTransition: project.TransitionRef{ID: "d", At: dynamotest.FullTime},
-	Claim:          project.Claim{User: "u", Token: "t", Since: dynamotest.FullTime, Until: dynamotest.FullTime, Lease: 90, Plain: true}, ReturnedTo: "r", Was: project.New, Removal: "m", Version: 3, CreatedAt: dynamotest.FullTime,
+	Claim:          project.Claim{User: "u", Token: "t", Since: dynamotest.FullTime, Until: dynamotest.FullTime, Lease: 90, Unreviewed: true}, ReturnedTo: "r", Was: project.New, Removal: "m", Version: 3, CreatedAt: dynamotest.FullTime,
 	UpdatedAt: dynamotest.FullTime.Add(time.Second), Import: "x", Line: 4, Original: project.OriginalID{Owner: dynamotest.AUUID, Score: dynamotest.AUUID, ID: dynamotest.AUUID},
 }
 
@@ -94,4 +97,28 @@ func BenchmarkDecodeProjects(b *testing.B) {
 	dynamotest.Decoding(b, "ProjectMember", projects.ProjectMemberRow(fullMember), projects.DecodeProjectMember)
 	dynamotest.Decoding(b, "Item", item, projects.DecodeItem)
 	dynamotest.Decoding(b, "Effort", projects.EffortRow(fullEffort), projects.DecodeEffort)
+}
+
+// An update writes every attribute that a project has of its own.
+func TestAnUpdateOfAProjectWritesAllOfIt(t *testing.T) {
+	t.Parallel()
+	whole := fullProject
+	whole.Member = fullMember
+	dynamotest.Full(t, whole)
+	clock := storetest.NewClock()
+	w := projecttest.NewWorld(t, openProjects(t, clock.Now), clock)
+	before := w.Project
+	full := fullProject
+	full.ID, full.CreatedAt, full.UpdatedAt, full.Version = before.ID, before.CreatedAt, clock.Now(), before.Version+1
+	for _, step := range [][2]project.Project{{before, full}, {full, {ID: before.ID, Name: "bare", CreatedAt: before.CreatedAt, UpdatedAt: clock.Now(), Version: full.Version + 1}}} {
+		after := step[1]
+		require.NoError(t, w.Projects.UpdateProject(t.Context(), step[0], after, idempotency.Key{}))
+		found, errs := w.Projects.ProjectsByID(t.Context(), "", []project.ID{before.ID})
+		require.Nil(t, errs)
+		found[0].Member, after.Member = project.Member{}, project.Member{}
+		if len(found[0].Keywords) == 0 {
+			found[0].Keywords = nil
+		}
+		assert.Equal(t, after, found[0])
+	}
 }

@@ -89,7 +89,7 @@ var itemRows = dynamo.LayoutOf(append(dynamo.BigOnes(entities.HeaderOf(func(r *i
 	dynamo.Optional(dynamo.OfInstant("claim_since", func(r *itemRecord) *time.Time { return &r.Claim.Since })),
 	dynamo.Optional(dynamo.OfInstant("claim_until", func(r *itemRecord) *time.Time { return &r.Claim.Until })),
 	dynamo.Optional(dynamo.OfWhole("claim_lease", func(r *itemRecord) *project.Lease { return &r.Claim.Lease })),
-	dynamo.Optional(dynamo.OfFlag("claim_plain", func(r *itemRecord) *bool { return &r.Claim.Plain })),
+	dynamo.Optional(dynamo.OfFlag("claim_unreviewed", func(r *itemRecord) *bool { return &r.Claim.Unreviewed })),
 	dynamo.Optional(dynamo.OfText("returned_to", func(r *itemRecord) *project.UserID { return &r.ReturnedTo })),
 	dynamo.Optional(dynamo.OfText("was", func(r *itemRecord) *project.Status { return &r.Was })),
 	dynamo.Optional(dynamo.OfText("removal", func(r *itemRecord) *string { return &r.Removal })),

@@ -47,30 +47,27 @@ func (db Store) ListToReview(ctx context.Context, r project.ReviewsRequest) (pag
 	case r.Except:
 		return page.Slice[project.Effort]{}, nil
 	}
-	low, high := dynamo.Prefixed("review:")
-	list := dynamo.Listing[entryRow]{
-		Span:    dynamo.Span{Table: dynamo.IndexEntries, PK: ReviewKey(project.Effort{EffortID: project.EffortID{Project: r.Project}, User: r.Author}).PK, Low: low, High: high},
-		Decode:  decodeEntryRow,
-		Skips:   func(row entryRow) bool { return r.Category != "" && !within(row, r.Category) },
-		SortKey: func(p string) string { at, id := parseTimed(p); return keys.PredicateKey("review", at, EffortType, id) },
+	s := dynamo.Span{Table: dynamo.IndexEntries, PK: ReviewKey(project.Effort{EffortID: project.EffortID{Project: r.Project}, User: r.Author}).PK}
+	s.Low, s.High = dynamo.Prefixed("review:")
+	lists := dynamo.ManyLists[entryRow, project.Effort]{
+		DB: db.DB,
+		Want: func(_ int, row entryRow, into *project.Effort) dynamo.Want {
+			return WantEffort(project.EffortID{Project: r.Project, ID: row.id}, into)
+		},
+		Counts:   func(_ int, e project.Effort) bool { return e.AwaitsReview() },
+		Position: func(e project.Effort) string { return timed(e.FinishedAt.UnixMilli(), e.ID) },
 	}
-	return dynamo.Filtered(ctx, db.DB, list, r.Window, func(ctx context.Context, rows []entryRow) ([]project.Effort, error) {
-		efforts, wants := make([]project.Effort, len(rows)), make([]dynamo.Want, len(rows))
-		for i, row := range rows {
-			wants[i] = WantEffort(project.EffortID{Project: r.Project, ID: row.id}, &efforts[i])
+	slices, errs := lists.Read(ctx, []page.Window{r.Window}, func(int) dynamo.Listing[entryRow] {
+		return dynamo.Listing[entryRow]{
+			Span: s, Decode: decodeEntryRow,
+			Skips:   func(row entryRow) bool { return r.Category != "" && !within(row, r.Category) },
+			SortKey: func(p string) string { at, id := parseTimed(p); return keys.PredicateKey("review", at, EffortType, id) },
 		}
-		var kept []project.Effort
-		for i, err := range db.BatchGet(ctx, wants) {
-			switch {
-			case errors.Is(err, dynamo.ErrMissing):
-			case err != nil:
-				return nil, err
-			case efforts[i].AwaitsReview():
-				kept = append(kept, efforts[i])
-			}
-		}
-		return kept, nil
-	}, func(e project.Effort) string { return timed(e.FinishedAt.UnixMilli(), e.ID) })
+	})
+	if err := errors.Join(errs...); err != nil {
+		return page.Slice[project.Effort]{}, err
+	}
+	return slices[0], nil
 }
 
 // within reports whether an entry is of a category.

@@ -95,7 +95,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 		return nil, err
 	}
 	items := score.NewItems(score.ItemsOptions{
-		Store: itemsStore, Scores: scoresStore, Files: s.Bucket, Losers: a.Labelling.service, Quota: cfg.ItemQuota, Now: now, NewID: newID,
+		Store: itemsStore, Scores: scoresStore, Files: s.Bucket, Observer: a.Labelling.service, Quota: cfg.ItemQuota, Now: now, NewID: newID,
 		Render: pictures.Render, DecodeBytes: min(score.DecodeBytes, memory.Limit()/3),
 	})
 	tags := filetag.NewService(filetag.Options{

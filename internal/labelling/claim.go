@@ -224,7 +224,7 @@ func claimIn(p project.Project, item string, u UserID, token string, since time.
 	draw := fnv.New32a()
 	_, _ = draw.Write([]byte(effortOf(item, token)))
 	return project.Claim{
-		User: u, Token: token, Since: since, Until: since.Add(p.Lease.Time()), Lease: p.Lease, Plain: !p.ToReview(p.Member, since, draw.Sum32()),
+		User: u, Token: token, Since: since, Until: since.Add(p.Lease.Time()), Lease: p.Lease, Unreviewed: !p.ToReview(p.Member, since, draw.Sum32()),
 	}
 }
 

@@ -54,7 +54,7 @@ func (s *Service) finish(ctx context.Context, in Finish, field string) (project.
 			after.Efforts, after.EffortsMade, after.LastEffort = before.Efforts+1, before.EffortsMade+1, id.ID
 			effort := project.Effort{
 				EffortID: id, Item: before.ID, User: member.User, Team: member.Team, Category: after.Category, Subcategory: after.Subcategory,
-				Keywords: keywords, FinishedAt: after.UpdatedAt, UpdatedAt: after.UpdatedAt, ToReview: !before.Claim.Plain,
+				Keywords: keywords, FinishedAt: after.UpdatedAt, UpdatedAt: after.UpdatedAt, ToReview: !before.Claim.Unreviewed,
 			}
 			t := transitionOf(effort, after, Finished, s.NewID())
 			t.Token, t.Category, t.Subcategory = before.Claim.Token, names[0], names[1]

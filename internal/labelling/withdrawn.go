@@ -9,9 +9,9 @@ import (
 	"github.com/taggie/taggie/internal/project"
 )
 
-// LostFile tells the subscribers of a project that a user withdrew the file of an item, once however often it is called. Who follows a project that is
+// FileWithdrawn tells the subscribers of a project that a user withdrew the file of an item, once however often it is called. Who follows a project that is
 // rebuilt reads everything anew. Cost: 1 BatchGetItem and 1 script.
-func (s *Service) LostFile(ctx context.Context, id project.ItemID, by UserID) error {
+func (s *Service) FileWithdrawn(ctx context.Context, id project.ItemID, by UserID) error {
 	items, _, errs := s.Truth.ItemsByID(ctx, "", []project.ItemID{id})
 	item, err := domain.First(items, errs)
 	if fault.Is(err, fault.NotFound) || err == nil && item.Status.Hidden() {
@@ -21,7 +21,7 @@ func (s *Service) LostFile(ctx context.Context, id project.ItemID, by UserID) er
 		return err
 	}
 	_, err = s.Coordinator.Note(ctx, id.Project, derived("withdrawn", string(id.Project), id.ID), Event{Cause: Withdrawn, Item: id.ID, User: by, Status: item.Status})
-	if errors.Is(err, ErrNotReady) {
+	if err = s.ready(id.Project, err); errors.Is(err, ErrNotReady) {
 		return nil
 	}
 	return err

@@ -250,7 +250,8 @@ type Claim struct {
 	Since time.Time
 	Until time.Time // the end of the lease
 	Lease Lease     // for which an extension is
-	Plain bool      // what is found by it awaits no review
+	// Unreviewed says that what is found by it awaits no review.
+	Unreviewed bool
 }
 
 // TokenFor returns the token for who has the item, nil for everybody else.

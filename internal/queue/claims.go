@@ -115,6 +115,6 @@ func (q *Queue) LeaseReviews(ctx context.Context, p project.ID, u labelling.User
 	for _, effort := range slices.Concat(done, candidates) {
 		args = append(args, effort)
 	}
-	reply, err := q.run(ctx, "hand out efforts to review", leaseScript, []string{k.epoch(), k.reviewed(), k.userReviews(u)}, args...)
+	reply, err := q.run(ctx, "hand out efforts to review", leaseScript, []string{k.epoch(), k.reviewing(), k.userReviews(u)}, args...)
 	return texts(reply), err
 }

@@ -33,21 +33,21 @@ func escape(part string) string {
 	return strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D", ":", "%3A", "\x00", "%00").Replace(part)
 }
 
-func (k keys) queue() string    { return "taggie:project:queue:" + string(k) }     // list: ids that wait
-func (k keys) queued() string   { return "taggie:project:queued:" + string(k) }    // set: the ids in that list
-func (k keys) wip() string      { return "taggie:project:wip:" + string(k) }       // sorted set: item → end of its lease, ms
-func (k keys) claims() string   { return "taggie:project:claims:" + string(k) }    // hash: item → claim, JSON
-func (k keys) held() string     { return "taggie:project:held:" + string(k) }      // sorted set: item → until when it is kept for its author, ms
-func (k keys) metadata() string { return "taggie:project:metadata:" + string(k) }  // hash
-func (k keys) events() string   { return "taggie:project:events:" + string(k) }    // stream
-func (k keys) epoch() string    { return "taggie:project:epoch:" + string(k) }     // string: of that stream
-func (k keys) imports() string  { return "taggie:project:imports:" + string(k) }   // hash: import → how many of its items are counted
-func (k keys) applied() string  { return "taggie:project:applied:" + string(k) }   // sorted set: transition, or token of an ended claim → when, ms
-func (k keys) online() string   { return "taggie:project:online:" + string(k) }    // sorted set: user → last heartbeat, ms
-func (k keys) rebuild() string  { return "taggie:project:rebuild:" + string(k) }   // string: the token of the rebuild that is under way
-func (k keys) reviews() string  { return "taggie:project:reviews:" + string(k) }   // hash: what, see toReview → how many efforts await a review
-func (k keys) reviewed() string { return "taggie:project:reviewing:" + string(k) } // sorted set: effort that a reviewer has → until when, ms; ends by itself
-func (k keys) progress() string { return k.rebuild() + ":progress" }               // hash: how far that is; ends by itself
+func (k keys) queue() string     { return "taggie:project:queue:" + string(k) }     // list: ids that wait
+func (k keys) queued() string    { return "taggie:project:queued:" + string(k) }    // set: the ids in that list
+func (k keys) wip() string       { return "taggie:project:wip:" + string(k) }       // sorted set: item → end of its lease, ms
+func (k keys) claims() string    { return "taggie:project:claims:" + string(k) }    // hash: item → claim, JSON
+func (k keys) held() string      { return "taggie:project:held:" + string(k) }      // sorted set: item → until when it is kept for its author, ms
+func (k keys) metadata() string  { return "taggie:project:metadata:" + string(k) }  // hash
+func (k keys) events() string    { return "taggie:project:events:" + string(k) }    // stream
+func (k keys) epoch() string     { return "taggie:project:epoch:" + string(k) }     // string: of that stream
+func (k keys) imports() string   { return "taggie:project:imports:" + string(k) }   // hash: import → how many of its items are counted
+func (k keys) applied() string   { return "taggie:project:applied:" + string(k) }   // sorted set: transition, or token of an ended claim → when, ms
+func (k keys) online() string    { return "taggie:project:online:" + string(k) }    // sorted set: user → last heartbeat, ms
+func (k keys) rebuild() string   { return "taggie:project:rebuild:" + string(k) }   // string: the token of the rebuild that is under way
+func (k keys) reviews() string   { return "taggie:project:reviews:" + string(k) }   // hash: what, see toReview → how many efforts await a review
+func (k keys) reviewing() string { return "taggie:project:reviewing:" + string(k) } // sorted set: effort that a reviewer has → until when, ms; ends by itself
+func (k keys) progress() string  { return k.rebuild() + ":progress" }               // hash: how far that is; ends by itself
 
 func (k keys) present() string { return "taggie:project:keys:" + string(k) } // set: names of those that there are, but what users put off or skipped
 

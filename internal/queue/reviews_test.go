@@ -85,7 +85,7 @@ func testLeasedReviews(t *testing.T, f *fixture) {
 	assert.Len(t, lease("lin", 4, nil, "b", "d"), 3)
 
 	k := keysOf(f.project)
-	for _, key := range []string{k.reviewed(), k.userReviews("ada")} {
+	for _, key := range []string{k.reviewing(), k.userReviews("ada")} {
 		ends, err := f.client.PTTL(t.Context(), key).Result()
 		require.NoError(t, err)
 		assert.Positive(t, ends, key)
@@ -96,5 +96,8 @@ func testLeasedReviews(t *testing.T, f *fixture) {
 		return have
 	}
 	assert.Equal(t, []string{"e"}, short("max"))
+	ends, err := f.client.PTTL(t.Context(), k.reviewing()).Result()
+	require.NoError(t, err)
+	assert.Greater(t, ends, 30*time.Second, "those that last longer go on")
 	require.Eventually(t, func() bool { return len(short("eve")) == 1 }, 5*time.Second, time.Millisecond, "it ends by itself")
 }

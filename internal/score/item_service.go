@@ -22,7 +22,7 @@ type Items struct {
 	files    Files
 	scores   Finder
 	follower Follower // or nil
-	losers   Losers
+	observer Observer
 	thumbs   *Thumbnails
 	turns    shares // of completing
 	quota    int64  // bytes of an owner who has none of his own
@@ -40,13 +40,13 @@ type Finder interface {
 
 // ItemsOptions says what an [Items] works with.
 type ItemsOptions struct {
-	Store  ItemStore
-	Scores Finder
-	Files  Files
-	Losers Losers
-	Quota  int64 // bytes of each owner who has no quota of his own
-	Now    func() time.Time
-	NewID  func() string // makes UUIDs
+	Store    ItemStore
+	Scores   Finder
+	Files    Files
+	Observer Observer // of files that are withdrawn
+	Quota    int64    // bytes of each owner who has no quota of his own
+	Now      func() time.Time
+	NewID    func() string // makes UUIDs
 	// Single and Part take the place of [MaxSingle] and [PartSize] where less is to be sent: in tests. 0 for these.
 	Single, Part int64
 	// Render decodes images; [Render] when nil. DecodeBytes takes the place of [DecodeBytes] where there is less memory.
@@ -60,7 +60,7 @@ func NewItems(o ItemsOptions) *Items {
 		o.Render = Render
 	}
 	thumbs := NewThumbnails(o.Render, cmp.Or(o.DecodeBytes, DecodeBytes))
-	return &Items{store: o.Store, shows: o.Store, scores: o.Scores, files: o.Files, losers: o.Losers, thumbs: thumbs, turns: newShares(MaxCompleting), quota: o.Quota, single: cmp.Or(o.Single, MaxSingle), part: cmp.Or(o.Part, PartSize), now: o.Now, newID: o.NewID}
+	return &Items{store: o.Store, shows: o.Store, scores: o.Scores, files: o.Files, observer: o.Observer, thumbs: thumbs, turns: newShares(MaxCompleting), quota: o.Quota, single: cmp.Or(o.Single, MaxSingle), part: cmp.Or(o.Part, PartSize), now: o.Now, newID: o.NewID}
 }
 
 // Showing returns the service that shows items as another view of the same store has them. Changes never begin with these.
@@ -280,7 +280,7 @@ func (s *Items) EndUses(ctx context.Context, t task.Task) (time.Time, error) {
 				continue
 			}
 			id := project.ItemIDOf(use.OfProject(), item.Original().ExternalID())
-			if err := s.losers.LostFile(ctx, id, item.Owner); err != nil {
+			if err := s.observer.FileWithdrawn(ctx, id, item.Owner); err != nil {
 				return time.Time{}, err
 			}
 			if err := s.store.EndUse(ctx, item, use.OfProject()); err != nil {
@@ -294,10 +294,10 @@ func (s *Items) EndUses(ctx context.Context, t task.Task) (time.Time, error) {
 	}
 }
 
-// Losers hear that items of projects have lost their files.
-type Losers interface {
-	// LostFile is told that a user withdrew the file of an item, once or more often.
-	LostFile(ctx context.Context, item project.ItemID, by UserID) error
+// Observer hears of the files of projects.
+type Observer interface {
+	// FileWithdrawn is told that a user withdrew the file of an item, once or more often.
+	FileWithdrawn(ctx context.Context, item project.ItemID, by UserID) error
 }
 
 // DeleteItem is the input of [Items.Delete].

@@ -31,6 +31,8 @@ for i = 4 + done, #ARGV do
   if #reply > wanted then break end
   if not redis.call('ZSCORE', leased, ARGV[i]) then take(ARGV[i]) end
 end
-redis.call('PEXPIRE', leased, ARGV[2])
-redis.call('PEXPIRE', mine, ARGV[2])
+-- Each ends with the last of its leases: those of others may be longer.
+local last = redis.call('ZREVRANGE', leased, 0, 0, 'WITHSCORES')[2]
+if last then redis.call('PEXPIREAT', leased, whole(tonumber(last))) end
+redis.call('PEXPIREAT', mine, ends)
 return reply
