@@ -62,6 +62,7 @@ const ids = {
   OAK_ID: async () => answered.SetPlants.oak.entity.id,
   IVY_ID: async () => answered.SetPlants.ivy.entity.id,
   PROJECT_ID: async () => (await archive()).id,
+  DELETED_PROJECT_ID: async () => answered.DeleteProject.deleteProject.deleted.projectId,
   TEAM_ID: async () => (await archive()).teams.find((team) => team.type !== 'MANAGER').id,
   CATEGORY_ID: async () => (await archive()).categories[0].id,
   ITEM_ID: async () => (await archive()).viewerClaims[0].id,

@@ -44,6 +44,7 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 type ResolverRoot interface {
 	Annotation() AnnotationResolver
 	Category() CategoryResolver
+	DeletedProject() DeletedProjectResolver
 	EffortReview() EffortReviewResolver
 	Entity() EntityResolver
 	EntityIndex() EntityIndexResolver
@@ -241,6 +242,11 @@ type ComplexityRoot struct {
 		Problem     func(childComplexity int) int
 	}
 
+	DeleteProjectPayload struct {
+		Deleted func(childComplexity int) int
+		Problem func(childComplexity int) int
+	}
+
 	DeleteScorePayload struct {
 		DeletedScoreID func(childComplexity int) int
 		Problem        func(childComplexity int) int
@@ -255,6 +261,27 @@ type ComplexityRoot struct {
 		DeletedAt func(childComplexity int) int
 		ID        func(childComplexity int) int
 		UndoUntil func(childComplexity int) int
+	}
+
+	DeletedProject struct {
+		DeletedAt   func(childComplexity int) int
+		DeletedBy   func(childComplexity int) int
+		Description func(childComplexity int) int
+		ID          func(childComplexity int) int
+		Name        func(childComplexity int) int
+		State       func(childComplexity int) int
+		UndoUntil   func(childComplexity int) int
+	}
+
+	DeletedProjectConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	DeletedProjectEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	DropDeadLetterPayload struct {
@@ -565,6 +592,7 @@ type ComplexityRoot struct {
 		DeleteEntity           func(childComplexity int, input model.DeleteEntityInput) int
 		DeleteItem             func(childComplexity int, input model.DeleteItemInput) int
 		DeleteNote             func(childComplexity int, input model.DeleteNoteInput) int
+		DeleteProject          func(childComplexity int, input model.DeleteProjectInput) int
 		DeleteScore            func(childComplexity int, input model.DeleteScoreInput) int
 		DeleteSnapshot         func(childComplexity int, input model.DeleteSnapshotInput) int
 		DropDeadLetter         func(childComplexity int, input model.DropDeadLetterInput) int
@@ -575,6 +603,7 @@ type ComplexityRoot struct {
 		Heartbeat              func(childComplexity int, input model.HeartbeatInput) int
 		ImportItems            func(childComplexity int, input model.ImportItemsInput) int
 		PauseProject           func(childComplexity int, input model.PauseProjectInput) int
+		PurgeDeletedProject    func(childComplexity int, input model.PurgeDeletedProjectInput) int
 		PurgeProjectRemoval    func(childComplexity int, input model.PurgeProjectRemovalInput) int
 		PutProjectMember       func(childComplexity int, input model.PutProjectMemberInput) int
 		PutScopeMember         func(childComplexity int, input model.PutScopeMemberInput) int
@@ -610,6 +639,7 @@ type ComplexityRoot struct {
 		SkipProjectItem        func(childComplexity int, input model.SkipProjectItemInput) int
 		StartProjectImport     func(childComplexity int, input model.StartProjectImportInput) int
 		UndeleteNote           func(childComplexity int, input model.UndeleteNoteInput) int
+		UndoDeleteProject      func(childComplexity int, input model.UndoDeleteProjectInput) int
 		UndoFinish             func(childComplexity int, input model.UndoFinishInput) int
 		UndoProjectRemoval     func(childComplexity int, input model.UndoProjectRemovalInput) int
 		UnshareNote            func(childComplexity int, input model.UnshareNoteInput) int
@@ -1010,6 +1040,10 @@ type ComplexityRoot struct {
 	ProjectTeamStatistics struct {
 		Statistics func(childComplexity int) int
 		Team       func(childComplexity int) int
+	}
+
+	PurgeDeletedProjectPayload struct {
+		Deleted func(childComplexity int) int
 	}
 
 	PurgeProjectRemovalPayload struct {
@@ -1430,6 +1464,10 @@ type ComplexityRoot struct {
 		Note func(childComplexity int) int
 	}
 
+	UndoDeleteProjectPayload struct {
+		Project func(childComplexity int) int
+	}
+
 	UndoFinishPayload struct {
 		Effort  func(childComplexity int) int
 		Item    func(childComplexity int) int
@@ -1530,23 +1568,24 @@ type ComplexityRoot struct {
 	}
 
 	User struct {
-		CreatedAt   func(childComplexity int) int
-		Email       func(childComplexity int) int
-		ID          func(childComplexity int) int
-		ItemUsage   func(childComplexity int) int
-		Items       func(childComplexity int, all bool, first *int, after *page.Cursor, last *int, before *page.Cursor) int
-		Name        func(childComplexity int) int
-		NoteChanges func(childComplexity int, changedSince *time.Time, first *int, after *page.Cursor) int
-		Notes       func(childComplexity int, due *model.DueRange, first *int, after *page.Cursor, last *int, before *page.Cursor) int
-		Projects    func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
-		Scopes      func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
-		ScoreCount  func(childComplexity int) int
-		Scores      func(childComplexity int, public bool, first *int, after *page.Cursor, last *int, before *page.Cursor) int
-		SharedNotes func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
-		Tag         func(childComplexity int, value string) int
-		Tags        func(childComplexity int, prefix *string, first *int, after *page.Cursor, last *int, before *page.Cursor) int
-		UpdatedAt   func(childComplexity int) int
-		Version     func(childComplexity int) int
+		CreatedAt       func(childComplexity int) int
+		DeletedProjects func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Email           func(childComplexity int) int
+		ID              func(childComplexity int) int
+		ItemUsage       func(childComplexity int) int
+		Items           func(childComplexity int, all bool, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Name            func(childComplexity int) int
+		NoteChanges     func(childComplexity int, changedSince *time.Time, first *int, after *page.Cursor) int
+		Notes           func(childComplexity int, due *model.DueRange, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Projects        func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Scopes          func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		ScoreCount      func(childComplexity int) int
+		Scores          func(childComplexity int, public bool, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		SharedNotes     func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Tag             func(childComplexity int, value string) int
+		Tags            func(childComplexity int, prefix *string, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		UpdatedAt       func(childComplexity int) int
+		Version         func(childComplexity int) int
 	}
 
 	UserConflict struct {
@@ -1598,6 +1637,9 @@ type AnnotationResolver interface {
 type CategoryResolver interface {
 	Project(ctx context.Context, obj *model.Category) (*project.Project, error)
 	Items(ctx context.Context, obj *model.Category, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error)
+}
+type DeletedProjectResolver interface {
+	DeletedBy(ctx context.Context, obj *project.DeletedProject) (*user.User, error)
 }
 type EffortReviewResolver interface {
 	By(ctx context.Context, obj *project.Review) (*user.User, error)
@@ -1681,6 +1723,9 @@ type MutationResolver interface {
 	CreateProject(ctx context.Context, input model.CreateProjectInput) (*model.CreateProjectPayload, error)
 	UpdateProject(ctx context.Context, input model.UpdateProjectInput) (*model.UpdateProjectPayload, error)
 	AddProjectCategories(ctx context.Context, input model.AddProjectCategoriesInput) (*model.AddProjectCategoriesPayload, error)
+	DeleteProject(ctx context.Context, input model.DeleteProjectInput) (*model.DeleteProjectPayload, error)
+	UndoDeleteProject(ctx context.Context, input model.UndoDeleteProjectInput) (*model.UndoDeleteProjectPayload, error)
+	PurgeDeletedProject(ctx context.Context, input model.PurgeDeletedProjectInput) (*model.PurgeDeletedProjectPayload, error)
 	CreateTeam(ctx context.Context, input model.CreateTeamInput) (*model.CreateTeamPayload, error)
 	RenameTeam(ctx context.Context, input model.RenameTeamInput) (*model.RenameTeamPayload, error)
 	PutProjectMember(ctx context.Context, input model.PutProjectMemberInput) (*model.PutProjectMemberPayload, error)
@@ -1944,6 +1989,7 @@ type UserResolver interface {
 	NoteChanges(ctx context.Context, obj *user.User, changedSince *time.Time, first *int, after *page.Cursor) (*model.NoteChangeConnection, error)
 	Scopes(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[entity.Scope], error)
 	Projects(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Project], error)
+	DeletedProjects(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.DeletedProject], error)
 	Scores(ctx context.Context, obj *user.User, public bool, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.ScoreConnection, error)
 	ScoreCount(ctx context.Context, obj *user.User) (*int, error)
 	Items(ctx context.Context, obj *user.User, all bool, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[score.Item], error)
@@ -2374,6 +2420,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DeleteNotePayload.Problem(childComplexity), true
 
+	case "DeleteProjectPayload.deleted":
+		if e.ComplexityRoot.DeleteProjectPayload.Deleted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteProjectPayload.Deleted(childComplexity), true
+	case "DeleteProjectPayload.problem":
+		if e.ComplexityRoot.DeleteProjectPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteProjectPayload.Problem(childComplexity), true
+
 	case "DeleteScorePayload.deletedScoreId":
 		if e.ComplexityRoot.DeleteScorePayload.DeletedScoreID == nil {
 			break
@@ -2418,6 +2477,81 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DeletedNote.UndoUntil(childComplexity), true
+
+	case "DeletedProject.deletedAt":
+		if e.ComplexityRoot.DeletedProject.DeletedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedProject.DeletedAt(childComplexity), true
+	case "DeletedProject.deletedBy":
+		if e.ComplexityRoot.DeletedProject.DeletedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedProject.DeletedBy(childComplexity), true
+	case "DeletedProject.description":
+		if e.ComplexityRoot.DeletedProject.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedProject.Description(childComplexity), true
+	case "DeletedProject.projectId":
+		if e.ComplexityRoot.DeletedProject.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedProject.ID(childComplexity), true
+	case "DeletedProject.name":
+		if e.ComplexityRoot.DeletedProject.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedProject.Name(childComplexity), true
+	case "DeletedProject.state":
+		if e.ComplexityRoot.DeletedProject.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedProject.State(childComplexity), true
+	case "DeletedProject.undoUntil":
+		if e.ComplexityRoot.DeletedProject.UndoUntil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedProject.UndoUntil(childComplexity), true
+
+	case "DeletedProjectConnection.edges":
+		if e.ComplexityRoot.DeletedProjectConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedProjectConnection.Edges(childComplexity), true
+	case "DeletedProjectConnection.nodes":
+		if e.ComplexityRoot.DeletedProjectConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedProjectConnection.Nodes(childComplexity), true
+	case "DeletedProjectConnection.pageInfo":
+		if e.ComplexityRoot.DeletedProjectConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedProjectConnection.PageInfo(childComplexity), true
+
+	case "DeletedProjectEdge.cursor":
+		if e.ComplexityRoot.DeletedProjectEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedProjectEdge.Cursor(childComplexity), true
+	case "DeletedProjectEdge.node":
+		if e.ComplexityRoot.DeletedProjectEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedProjectEdge.Node(childComplexity), true
 
 	case "DropDeadLetterPayload.id":
 		if e.ComplexityRoot.DropDeadLetterPayload.ID == nil {
@@ -3670,6 +3804,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteNote(childComplexity, args["input"].(model.DeleteNoteInput)), true
+	case "Mutation.deleteProject":
+		if e.ComplexityRoot.Mutation.DeleteProject == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteProject_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteProject(childComplexity, args["input"].(model.DeleteProjectInput)), true
 	case "Mutation.deleteScore":
 		if e.ComplexityRoot.Mutation.DeleteScore == nil {
 			break
@@ -3780,6 +3925,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.PauseProject(childComplexity, args["input"].(model.PauseProjectInput)), true
+	case "Mutation.purgeDeletedProject":
+		if e.ComplexityRoot.Mutation.PurgeDeletedProject == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_purgeDeletedProject_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.PurgeDeletedProject(childComplexity, args["input"].(model.PurgeDeletedProjectInput)), true
 	case "Mutation.purgeProjectRemoval":
 		if e.ComplexityRoot.Mutation.PurgeProjectRemoval == nil {
 			break
@@ -4165,6 +4321,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UndeleteNote(childComplexity, args["input"].(model.UndeleteNoteInput)), true
+	case "Mutation.undoDeleteProject":
+		if e.ComplexityRoot.Mutation.UndoDeleteProject == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_undoDeleteProject_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UndoDeleteProject(childComplexity, args["input"].(model.UndoDeleteProjectInput)), true
 	case "Mutation.undoFinish":
 		if e.ComplexityRoot.Mutation.UndoFinish == nil {
 			break
@@ -5831,6 +5998,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ProjectTeamStatistics.Team(childComplexity), true
 
+	case "PurgeDeletedProjectPayload.deleted":
+		if e.ComplexityRoot.PurgeDeletedProjectPayload.Deleted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PurgeDeletedProjectPayload.Deleted(childComplexity), true
+
 	case "PurgeProjectRemovalPayload.removal":
 		if e.ComplexityRoot.PurgeProjectRemovalPayload.Removal == nil {
 			break
@@ -7300,6 +7474,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UndeleteNotePayload.Note(childComplexity), true
 
+	case "UndoDeleteProjectPayload.project":
+		if e.ComplexityRoot.UndoDeleteProjectPayload.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UndoDeleteProjectPayload.Project(childComplexity), true
+
 	case "UndoFinishPayload.effort":
 		if e.ComplexityRoot.UndoFinishPayload.Effort == nil {
 			break
@@ -7577,6 +7758,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.User.CreatedAt(childComplexity), true
+	case "User.deletedProjects":
+		if e.ComplexityRoot.User.DeletedProjects == nil {
+			break
+		}
+
+		args, err := ec.field_User_deletedProjects_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.DeletedProjects(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "User.email":
 		if e.ComplexityRoot.User.Email == nil {
 			break
@@ -7877,6 +8069,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDeleteEntityInput,
 		ec.unmarshalInputDeleteItemInput,
 		ec.unmarshalInputDeleteNoteInput,
+		ec.unmarshalInputDeleteProjectInput,
 		ec.unmarshalInputDeleteScoreInput,
 		ec.unmarshalInputDeleteSnapshotInput,
 		ec.unmarshalInputDropDeadLetterInput,
@@ -7899,6 +8092,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPauseProjectInput,
 		ec.unmarshalInputPredicateInput,
 		ec.unmarshalInputProjectItemFinish,
+		ec.unmarshalInputPurgeDeletedProjectInput,
 		ec.unmarshalInputPurgeProjectRemovalInput,
 		ec.unmarshalInputPutProjectMemberInput,
 		ec.unmarshalInputPutScopeMemberInput,
@@ -7938,6 +8132,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputSkipProjectItemInput,
 		ec.unmarshalInputStartProjectImportInput,
 		ec.unmarshalInputUndeleteNoteInput,
+		ec.unmarshalInputUndoDeleteProjectInput,
 		ec.unmarshalInputUndoFinishInput,
 		ec.unmarshalInputUndoProjectRemovalInput,
 		ec.unmarshalInputUnshareNoteInput,
@@ -8344,6 +8539,20 @@ type Mutation {
   updateProject(input: UpdateProjectInput!): UpdateProjectPayload
   "Adds to the lists of categories and subcategories of a project. For managers."
   addProjectCategories(input: AddProjectCategoriesInput!): AddProjectCategoriesPayload
+  """
+  Deletes a project. At once nobody is a member of it any more, so nobody sees it, and subscriptions to it end. For 30 days,
+  ` + "`" + `undoDeleteProject` + "`" + ` brings it back with everything it had, members included. Then all of it is removed: items, results,
+  imports, exports and their files. Until then it counts towards the projects its creator can have, and files of users that its
+  items are made of stay in use. For managers.
+  """
+  deleteProject(input: DeleteProjectInput!): DeleteProjectPayload
+  """
+  Undoes ` + "`" + `deleteProject` + "`" + `. The caller is a member again at once, the others within seconds. It never fails because of limits. A
+  project that is not deleted is left as it is. CONFLICT if it is too late. For users who were managers of the project.
+  """
+  undoDeleteProject(input: UndoDeleteProjectInput!): UndoDeleteProjectPayload
+  "Ends the 30 days in which a deleted project can be brought back: all of it is removed. For users who were managers of the project."
+  purgeDeletedProject(input: PurgeDeletedProjectInput!): PurgeDeletedProjectPayload
   "Creates a team. For managers."
   createTeam(input: CreateTeamInput!): CreateTeamPayload
   "Changes the name of a team. For managers."
@@ -8671,6 +8880,11 @@ type User implements Node {
   scopes(first: Int, after: Cursor, last: Int, before: Cursor): ScopeConnection @byId
   "The projects the user is a member of, ordered by id. For the user alone."
   projects(first: Int, after: Cursor, last: Int, before: Cursor): ProjectConnection @byId
+  """
+  The deleted projects that the user was a manager of, ordered by id, until they are brought back or removed. For the user
+  alone.
+  """
+  deletedProjects(first: Int, after: Cursor, last: Int, before: Cursor): DeletedProjectConnection @byId @cost(weight: "21")
   "The user's scores, ordered by id: all of them for the user, public ones for others."
   scores(
     "Only public scores, as others see the list."
@@ -10334,6 +10548,43 @@ type ProjectRemovalEdge {
   node: ProjectRemoval!
 }
 
+"The state of the deletion of a project."
+enum ProjectDeletionState {
+  "Memberships are being ended."
+  DELETING
+  "It can be brought back until ` + "`" + `undoUntil` + "`" + `."
+  DELETED
+  RESTORING
+  "All of it is being removed."
+  PURGING
+}
+
+"A project that was deleted; see ` + "`" + `deleteProject` + "`" + `."
+type DeletedProject {
+  "The id of the ` + "`" + `Project` + "`" + ` that it was, and will be again if it is brought back."
+  projectId: ID!
+  name: String!
+  description: String!
+  state: ProjectDeletionState!
+  deletedBy: User @ready
+  deletedAt: DateTime!
+  "From then on it cannot be brought back."
+  undoUntil: DateTime!
+}
+
+"A list of deleted projects."
+type DeletedProjectConnection {
+  edges: [DeletedProjectEdge!]!
+  nodes: [DeletedProject!]!
+  pageInfo: PageInfo!
+}
+
+"A deleted project in a list."
+type DeletedProjectEdge {
+  cursor: Cursor!
+  node: DeletedProject!
+}
+
 "How to upload a file: send exactly this request, with the file as its body."
 type Upload {
   "` + "`" + `PUT` + "`" + `"
@@ -10409,6 +10660,57 @@ type ProjectConflict implements Problem {
   message: String!
   "The project as it is now."
   current: Project!
+}
+
+"Input of ` + "`" + `deleteProject` + "`" + `."
+input DeleteProjectInput {
+  "The id of a ` + "`" + `Project` + "`" + `."
+  projectId: ID!
+  "It cannot be brought back: all of it is removed at once, in the background."
+  purge: Boolean! = false
+  "If given and not the current version, nothing changes, and the payload has the problem ` + "`" + `ProjectConflict` + "`" + `."
+  expectedVersion: Int
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `deleteProject` + "`" + `."
+type DeleteProjectPayload {
+  "Null if there is a problem, or if all of it was removed since."
+  deleted: DeletedProject
+  "Why nothing was changed."
+  problem: DeleteProjectProblem
+}
+
+"Problems that ` + "`" + `deleteProject` + "`" + ` may report."
+union DeleteProjectProblem = ProjectConflict
+
+"Input of ` + "`" + `undoDeleteProject` + "`" + `."
+input UndoDeleteProjectInput {
+  "The id of a ` + "`" + `Project` + "`" + `; see ` + "`" + `DeletedProject.projectId` + "`" + `."
+  projectId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `undoDeleteProject` + "`" + `."
+type UndoDeleteProjectPayload {
+  "The project, with its members within seconds."
+  project: Project
+}
+
+"Input of ` + "`" + `purgeDeletedProject` + "`" + `."
+input PurgeDeletedProjectInput {
+  "The id of a ` + "`" + `Project` + "`" + `; see ` + "`" + `DeletedProject.projectId` + "`" + `."
+  projectId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `purgeDeletedProject` + "`" + `."
+type PurgeDeletedProjectPayload {
+  "The project, which is removed in the background; null if all of it was."
+  deleted: DeletedProject
 }
 
 "Input of ` + "`" + `addProjectCategories` + "`" + `."
@@ -12526,6 +12828,16 @@ func (ec *executionContext) childFields_DeleteNotePayload(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type DeleteNotePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DeleteProjectPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deleted":
+		return ec.fieldContext_DeleteProjectPayload_deleted(ctx, field)
+	case "problem":
+		return ec.fieldContext_DeleteProjectPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteProjectPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DeleteScorePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "deletedScoreId":
@@ -12556,6 +12868,48 @@ func (ec *executionContext) childFields_DeletedNote(ctx context.Context, field g
 		return ec.fieldContext_DeletedNote_undoUntil(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeletedNote", field.Name)
+}
+
+func (ec *executionContext) childFields_DeletedProject(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "projectId":
+		return ec.fieldContext_DeletedProject_projectId(ctx, field)
+	case "name":
+		return ec.fieldContext_DeletedProject_name(ctx, field)
+	case "description":
+		return ec.fieldContext_DeletedProject_description(ctx, field)
+	case "state":
+		return ec.fieldContext_DeletedProject_state(ctx, field)
+	case "deletedBy":
+		return ec.fieldContext_DeletedProject_deletedBy(ctx, field)
+	case "deletedAt":
+		return ec.fieldContext_DeletedProject_deletedAt(ctx, field)
+	case "undoUntil":
+		return ec.fieldContext_DeletedProject_undoUntil(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeletedProject", field.Name)
+}
+
+func (ec *executionContext) childFields_DeletedProjectConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_DeletedProjectConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_DeletedProjectConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_DeletedProjectConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeletedProjectConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_DeletedProjectEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_DeletedProjectEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_DeletedProjectEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeletedProjectEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_DropDeadLetterPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -13690,6 +14044,14 @@ func (ec *executionContext) childFields_ProjectTeamStatistics(ctx context.Contex
 	return nil, fmt.Errorf("no field named %q was found under type ProjectTeamStatistics", field.Name)
 }
 
+func (ec *executionContext) childFields_PurgeDeletedProjectPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deleted":
+		return ec.fieldContext_PurgeDeletedProjectPayload_deleted(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PurgeDeletedProjectPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_PurgeProjectRemovalPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "removal":
@@ -14390,6 +14752,14 @@ func (ec *executionContext) childFields_UndeleteNotePayload(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type UndeleteNotePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_UndoDeleteProjectPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "project":
+		return ec.fieldContext_UndoDeleteProjectPayload_project(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UndoDeleteProjectPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_UndoFinishPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "item":
@@ -14568,6 +14938,8 @@ func (ec *executionContext) childFields_User(ctx context.Context, field graphql.
 		return ec.fieldContext_User_scopes(ctx, field)
 	case "projects":
 		return ec.fieldContext_User_projects(ctx, field)
+	case "deletedProjects":
+		return ec.fieldContext_User_deletedProjects(ctx, field)
 	case "scores":
 		return ec.fieldContext_User_scores(ctx, field)
 	case "scoreCount":
@@ -15336,6 +15708,20 @@ func (ec *executionContext) field_Mutation_deleteNote_args(ctx context.Context, 
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_deleteProject_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.DeleteProjectInput, error) {
+			return ec.unmarshalNDeleteProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteProjectInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_deleteScore_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -15468,6 +15854,20 @@ func (ec *executionContext) field_Mutation_pauseProject_args(ctx context.Context
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.PauseProjectInput, error) {
 			return ec.unmarshalNPauseProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPauseProjectInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_purgeDeletedProject_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.PurgeDeletedProjectInput, error) {
+			return ec.unmarshalNPurgeDeletedProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeDeletedProjectInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15958,6 +16358,20 @@ func (ec *executionContext) field_Mutation_undeleteNote_args(ctx context.Context
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UndeleteNoteInput, error) {
 			return ec.unmarshalNUndeleteNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndeleteNoteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_undoDeleteProject_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UndoDeleteProjectInput, error) {
+			return ec.unmarshalNUndoDeleteProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoDeleteProjectInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -17325,6 +17739,44 @@ func (ec *executionContext) field_Tag_notes_args(ctx context.Context, rawArgs ma
 }
 
 func (ec *executionContext) field_Team_members_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_User_deletedProjects_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
@@ -18919,6 +19371,45 @@ func (ec *executionContext) fieldContext_DeleteNotePayload_problem(_ context.Con
 	return graphql.NewScalarFieldContext("DeleteNotePayload", field, false, false, errors.New("field of type DeleteNoteProblem does not have child fields"))
 }
 
+func (ec *executionContext) _DeleteProjectPayload_deleted(ctx context.Context, field graphql.CollectedField, obj *model.DeleteProjectPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteProjectPayload_deleted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Deleted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.DeletedProject) graphql.Marshaler {
+			return ec.marshalODeletedProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐDeletedProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteProjectPayload_deleted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeleteProjectPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletedProject(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeleteProjectPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.DeleteProjectPayload) (ret graphql.Marshaler) {
+	return ec.marshalODeleteProjectProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteProjectProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_DeleteProjectPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteProjectPayload", field, false, false, errors.New("field of type DeleteProjectProblem does not have child fields"))
+}
+
 func (ec *executionContext) _DeleteScorePayload_deletedScoreId(ctx context.Context, field graphql.CollectedField, obj *model.DeleteScorePayload) (ret graphql.Marshaler) {
 	return ec.marshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, field.Selections, obj.DeletedScoreID)
 }
@@ -18991,6 +19482,215 @@ func (ec *executionContext) _DeletedNote_undoUntil(ctx context.Context, field gr
 }
 func (ec *executionContext) fieldContext_DeletedNote_undoUntil(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DeletedNote", field, true, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedProject_projectId(ctx context.Context, field graphql.CollectedField, obj *project.DeletedProject) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐID(ctx, field.Selections, obj.ID)
+}
+func (ec *executionContext) fieldContext_DeletedProject_projectId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedProject", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedProject_name(ctx context.Context, field graphql.CollectedField, obj *project.DeletedProject) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
+}
+func (ec *executionContext) fieldContext_DeletedProject_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedProject", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedProject_description(ctx context.Context, field graphql.CollectedField, obj *project.DeletedProject) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Description)
+}
+func (ec *executionContext) fieldContext_DeletedProject_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedProject", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedProject_state(ctx context.Context, field graphql.CollectedField, obj *project.DeletedProject) (ret graphql.Marshaler) {
+	return ec.marshalNProjectDeletionState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐDeletionState(ctx, field.Selections, obj.State())
+}
+func (ec *executionContext) fieldContext_DeletedProject_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedProject", field, true, false, errors.New("field of type ProjectDeletionState does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedProject_deletedBy(ctx context.Context, field graphql.CollectedField, obj *project.DeletedProject) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletedProject_deletedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.DeletedProject().DeletedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeletedProject_deletedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeletedProject",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeletedProject_deletedAt(ctx context.Context, field graphql.CollectedField, obj *project.DeletedProject) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.DeletedAt())
+}
+func (ec *executionContext) fieldContext_DeletedProject_deletedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedProject", field, true, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedProject_undoUntil(ctx context.Context, field graphql.CollectedField, obj *project.DeletedProject) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.UndoUntil())
+}
+func (ec *executionContext) fieldContext_DeletedProject_undoUntil(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedProject", field, true, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedProjectConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.List[project.DeletedProject]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletedProjectConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []page.Edge[project.DeletedProject]) graphql.Marshaler {
+			return ec.marshalNDeletedProjectEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeletedProjectConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeletedProjectConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletedProjectEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeletedProjectConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.List[project.DeletedProject]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletedProjectConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []project.DeletedProject) graphql.Marshaler {
+			return ec.marshalNDeletedProject2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐDeletedProjectᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeletedProjectConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeletedProjectConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletedProject(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeletedProjectConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.List[project.DeletedProject]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletedProjectConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeletedProjectConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeletedProjectConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeletedProjectEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.Edge[project.DeletedProject]) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_DeletedProjectEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedProjectEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedProjectEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.Edge[project.DeletedProject]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletedProjectEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v project.DeletedProject) graphql.Marshaler {
+			return ec.marshalNDeletedProject2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐDeletedProject(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeletedProjectEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeletedProjectEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletedProject(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _DropDeadLetterPayload_id(ctx context.Context, field graphql.CollectedField, obj *model.DropDeadLetterPayload) (ret graphql.Marshaler) {
@@ -23003,6 +23703,138 @@ func (ec *executionContext) fieldContext_Mutation_addProjectCategories(ctx conte
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_addProjectCategories_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteProject(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteProject(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteProject(ctx, fc.Args["input"].(model.DeleteProjectInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DeleteProjectPayload) graphql.Marshaler {
+			return ec.marshalODeleteProjectPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteProjectPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteProject(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteProjectPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteProject_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_undoDeleteProject(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_undoDeleteProject(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UndoDeleteProject(ctx, fc.Args["input"].(model.UndoDeleteProjectInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UndoDeleteProjectPayload) graphql.Marshaler {
+			return ec.marshalOUndoDeleteProjectPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoDeleteProjectPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_undoDeleteProject(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UndoDeleteProjectPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_undoDeleteProject_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_purgeDeletedProject(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_purgeDeletedProject(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().PurgeDeletedProject(ctx, fc.Args["input"].(model.PurgeDeletedProjectInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.PurgeDeletedProjectPayload) graphql.Marshaler {
+			return ec.marshalOPurgeDeletedProjectPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeDeletedProjectPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_purgeDeletedProject(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PurgeDeletedProjectPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_purgeDeletedProject_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -29924,6 +30756,38 @@ func (ec *executionContext) fieldContext_ProjectTeamStatistics_statistics(_ cont
 	return fc, nil
 }
 
+func (ec *executionContext) _PurgeDeletedProjectPayload_deleted(ctx context.Context, field graphql.CollectedField, obj *model.PurgeDeletedProjectPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PurgeDeletedProjectPayload_deleted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Deleted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.DeletedProject) graphql.Marshaler {
+			return ec.marshalODeletedProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐDeletedProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PurgeDeletedProjectPayload_deleted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PurgeDeletedProjectPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletedProject(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _PurgeProjectRemovalPayload_removal(ctx context.Context, field graphql.CollectedField, obj *model.PurgeProjectRemovalPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -34962,6 +35826,38 @@ func (ec *executionContext) fieldContext_UndeleteNotePayload_note(_ context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _UndoDeleteProjectPayload_project(ctx context.Context, field graphql.CollectedField, obj *model.UndoDeleteProjectPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UndoDeleteProjectPayload_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UndoDeleteProjectPayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UndoDeleteProjectPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _UndoFinishPayload_item(ctx context.Context, field graphql.CollectedField, obj *model.UndoFinishPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -35941,6 +36837,50 @@ func (ec *executionContext) fieldContext_User_projects(ctx context.Context, fiel
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_User_projects_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _User_deletedProjects(ctx context.Context, field graphql.CollectedField, obj *user.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_deletedProjects(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().DeletedProjects(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[project.DeletedProject]) graphql.Marshaler {
+			return ec.marshalODeletedProjectConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_User_deletedProjects(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletedProjectConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_deletedProjects_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -38372,6 +39312,61 @@ func (ec *executionContext) unmarshalInputDeleteNoteInput(ctx context.Context, o
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputDeleteProjectInput(ctx context.Context, obj any) (model.DeleteProjectInput, error) {
+	var it model.DeleteProjectInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["purge"]; !present {
+		asMap["purge"] = false
+	}
+
+	fieldsInOrder := [...]string{"projectId", "purge", "expectedVersion", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "purge":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("purge"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Purge = data
+		case "expectedVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedVersion = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputDeleteScoreInput(ctx context.Context, obj any) (model.DeleteScoreInput, error) {
 	var it model.DeleteScoreInput
 	if obj == nil {
@@ -39319,6 +40314,43 @@ func (ec *executionContext) unmarshalInputProjectItemFinish(ctx context.Context,
 				return it, err
 			}
 			it.Keywords = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputPurgeDeletedProjectInput(ctx context.Context, obj any) (model.PurgeDeletedProjectInput, error) {
+	var it model.PurgeDeletedProjectInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"projectId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -41182,6 +42214,43 @@ func (ec *executionContext) unmarshalInputUndeleteNoteInput(ctx context.Context,
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUndoDeleteProjectInput(ctx context.Context, obj any) (model.UndoDeleteProjectInput, error) {
+	var it model.UndoDeleteProjectInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"projectId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUndoFinishInput(ctx context.Context, obj any) (model.UndoFinishInput, error) {
 	var it model.UndoFinishInput
 	if obj == nil {
@@ -42001,6 +43070,26 @@ func (ec *executionContext) _DeleteNoteProblem(ctx context.Context, sel ast.Sele
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of DeleteNoteProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _DeleteProjectProblem(ctx context.Context, sel ast.SelectionSet, obj model.DeleteProjectProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.ProjectConflict:
+		return ec._ProjectConflict(ctx, sel, &obj)
+	case *model.ProjectConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectConflict(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of DeleteProjectProblem must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -44404,6 +45493,50 @@ func (ec *executionContext) _DeleteNotePayload(ctx context.Context, sel ast.Sele
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var deleteProjectPayloadImplementors = []string{"DeleteProjectPayload"}
+
+func (ec *executionContext) _DeleteProjectPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteProjectPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeleteProjectPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeleteProjectPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeleteProjectPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteProjectPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteProjectPayload")
+		case "deleted":
+			out.Values[i] = ec._DeleteProjectPayload_deleted(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._DeleteProjectPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var deleteScorePayloadImplementors = []string{"DeleteScorePayload"}
 
 func (ec *executionContext) _DeleteScorePayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteScorePayload) graphql.Marshaler {
@@ -44520,6 +45653,202 @@ func (ec *executionContext) _DeletedNote(ctx context.Context, sel ast.SelectionS
 			}
 		case "undoUntil":
 			out.Values[i] = ec._DeletedNote_undoUntil(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var deletedProjectImplementors = []string{"DeletedProject"}
+
+func (ec *executionContext) _DeletedProject(ctx context.Context, sel ast.SelectionSet, obj *project.DeletedProject) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeletedProject", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeletedProject(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeletedProject(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, deletedProjectImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeletedProject")
+		case "projectId":
+			out.Values[i] = ec._DeletedProject_projectId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._DeletedProject_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "description":
+			out.Values[i] = ec._DeletedProject_description(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "state":
+			out.Values[i] = ec._DeletedProject_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "deletedBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._DeletedProject_deletedBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "deletedAt":
+			out.Values[i] = ec._DeletedProject_deletedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "undoUntil":
+			out.Values[i] = ec._DeletedProject_undoUntil(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var deletedProjectConnectionImplementors = []string{"DeletedProjectConnection"}
+
+func (ec *executionContext) _DeletedProjectConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.DeletedProject]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeletedProjectConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeletedProjectConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeletedProjectConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, deletedProjectConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeletedProjectConnection")
+		case "edges":
+			out.Values[i] = ec._DeletedProjectConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._DeletedProjectConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._DeletedProjectConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var deletedProjectEdgeImplementors = []string{"DeletedProjectEdge"}
+
+func (ec *executionContext) _DeletedProjectEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.DeletedProject]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeletedProjectEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeletedProjectEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeletedProjectEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, deletedProjectEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeletedProjectEdge")
+		case "cursor":
+			out.Values[i] = ec._DeletedProjectEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._DeletedProjectEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -47992,6 +49321,27 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "deleteProject":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteProject(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "undoDeleteProject":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_undoDeleteProject(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "purgeDeletedProject":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_purgeDeletedProject(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "createTeam":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createTeam(ctx, field)
@@ -50396,7 +51746,7 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
-var projectConflictImplementors = []string{"ProjectConflict", "UpdateProjectProblem", "Problem"}
+var projectConflictImplementors = []string{"ProjectConflict", "UpdateProjectProblem", "Problem", "DeleteProjectProblem"}
 
 func (ec *executionContext) _ProjectConflict(ctx context.Context, sel ast.SelectionSet, obj *model.ProjectConflict) graphql.Marshaler {
 	if m := lean.Write(ctx, &ec.plans, planned, "ProjectConflict", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectConflict(ctx, sel, obj) }); m != nil {
@@ -53741,6 +55091,45 @@ func (ec *executionContext) _ProjectTeamStatistics(ctx context.Context, sel ast.
 			out.Values[i] = ec._ProjectTeamStatistics_statistics(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var purgeDeletedProjectPayloadImplementors = []string{"PurgeDeletedProjectPayload"}
+
+func (ec *executionContext) _PurgeDeletedProjectPayload(ctx context.Context, sel ast.SelectionSet, obj *model.PurgeDeletedProjectPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "PurgeDeletedProjectPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPurgeDeletedProjectPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PurgeDeletedProjectPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, purgeDeletedProjectPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PurgeDeletedProjectPayload")
+		case "deleted":
+			out.Values[i] = ec._PurgeDeletedProjectPayload_deleted(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -58339,6 +59728,45 @@ func (ec *executionContext) _UndeleteNotePayload(ctx context.Context, sel ast.Se
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var undoDeleteProjectPayloadImplementors = []string{"UndoDeleteProjectPayload"}
+
+func (ec *executionContext) _UndoDeleteProjectPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UndoDeleteProjectPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UndoDeleteProjectPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUndoDeleteProjectPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UndoDeleteProjectPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, undoDeleteProjectPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UndoDeleteProjectPayload")
+		case "project":
+			out.Values[i] = ec._UndoDeleteProjectPayload_project(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var undoFinishPayloadImplementors = []string{"UndoFinishPayload"}
 
 func (ec *executionContext) _UndoFinishPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UndoFinishPayload) graphql.Marshaler {
@@ -59548,6 +60976,45 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "deletedProjects":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_deletedProjects(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "scores":
 			field := field
 
@@ -60701,6 +62168,11 @@ func (ec *executionContext) unmarshalNDeleteNoteInput2githubᚗcomᚋtaggieᚋta
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNDeleteProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteProjectInput(ctx context.Context, v any) (model.DeleteProjectInput, error) {
+	res, err := ec.unmarshalInputDeleteProjectInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNDeleteScoreInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteScoreInput(ctx context.Context, v any) (model.DeleteScoreInput, error) {
 	res, err := ec.unmarshalInputDeleteScoreInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -60709,6 +62181,66 @@ func (ec *executionContext) unmarshalNDeleteScoreInput2githubᚗcomᚋtaggieᚋt
 func (ec *executionContext) unmarshalNDeleteSnapshotInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteSnapshotInput(ctx context.Context, v any) (model.DeleteSnapshotInput, error) {
 	res, err := ec.unmarshalInputDeleteSnapshotInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNDeletedProject2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐDeletedProject(ctx context.Context, sel ast.SelectionSet, v project.DeletedProject) graphql.Marshaler {
+	return ec._DeletedProject(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNDeletedProject2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐDeletedProjectᚄ(ctx context.Context, sel ast.SelectionSet, v []project.DeletedProject) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "DeletedProject", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNDeletedProject2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐDeletedProjectᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNDeletedProject2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐDeletedProjectᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDeletedProject2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐDeletedProject(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDeletedProjectEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[project.DeletedProject]) graphql.Marshaler {
+	return ec._DeletedProjectEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNDeletedProjectEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.DeletedProject]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "DeletedProjectEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNDeletedProjectEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNDeletedProjectEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDeletedProjectEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalNDropDeadLetterInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDropDeadLetterInput(ctx context.Context, v any) (model.DropDeadLetterInput, error) {
@@ -62030,6 +63562,23 @@ func (ec *executionContext) marshalNProject2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋ
 	return ret
 }
 
+func (ec *executionContext) unmarshalNProjectDeletionState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐDeletionState(ctx context.Context, v any) (project.DeletionState, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := project.DeletionState(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNProjectDeletionState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐDeletionState(ctx context.Context, sel ast.SelectionSet, v project.DeletionState) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
 func (ec *executionContext) marshalNProjectEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[project.Project]) graphql.Marshaler {
 	return ec._ProjectEdge(ctx, sel, &v)
 }
@@ -62483,6 +64032,11 @@ func (ec *executionContext) marshalNProjectRemovalEdge2ᚕgithubᚗcomᚋtaggie�
 
 func (ec *executionContext) marshalNProjectTeamStatistics2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐProjectTeamStatistics(ctx context.Context, sel ast.SelectionSet, v model.ProjectTeamStatistics) graphql.Marshaler {
 	return ec._ProjectTeamStatistics(ctx, sel, &v)
+}
+
+func (ec *executionContext) unmarshalNPurgeDeletedProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeDeletedProjectInput(ctx context.Context, v any) (model.PurgeDeletedProjectInput, error) {
+	res, err := ec.unmarshalInputPurgeDeletedProjectInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNPurgeProjectRemovalInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeProjectRemovalInput(ctx context.Context, v any) (model.PurgeProjectRemovalInput, error) {
@@ -63180,6 +64734,11 @@ func (ec *executionContext) marshalNTransferState2githubᚗcomᚋtaggieᚋtaggie
 
 func (ec *executionContext) unmarshalNUndeleteNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndeleteNoteInput(ctx context.Context, v any) (model.UndeleteNoteInput, error) {
 	res, err := ec.unmarshalInputUndeleteNoteInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUndoDeleteProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoDeleteProjectInput(ctx context.Context, v any) (model.UndoDeleteProjectInput, error) {
+	res, err := ec.unmarshalInputUndoDeleteProjectInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -63982,6 +65541,20 @@ func (ec *executionContext) marshalODeleteNoteProblem2githubᚗcomᚋtaggieᚋta
 	return ec._DeleteNoteProblem(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalODeleteProjectPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteProjectPayload(ctx context.Context, sel ast.SelectionSet, v *model.DeleteProjectPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteProjectPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteProjectProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteProjectProblem(ctx context.Context, sel ast.SelectionSet, v model.DeleteProjectProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteProjectProblem(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalODeleteScorePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteScorePayload(ctx context.Context, sel ast.SelectionSet, v *model.DeleteScorePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -64008,6 +65581,20 @@ func (ec *executionContext) marshalODeletedNote2ᚖgithubᚗcomᚋtaggieᚋtaggi
 		return graphql.Null
 	}
 	return ec._DeletedNote(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeletedProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐDeletedProject(ctx context.Context, sel ast.SelectionSet, v *project.DeletedProject) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeletedProject(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeletedProjectConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx context.Context, sel ast.SelectionSet, v *page.List[project.DeletedProject]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeletedProjectConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalODropDeadLetterPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDropDeadLetterPayload(ctx context.Context, sel ast.SelectionSet, v *model.DropDeadLetterPayload) graphql.Marshaler {
@@ -64898,6 +66485,13 @@ func (ec *executionContext) marshalOProjectTeamStatistics2ᚕgithubᚗcomᚋtagg
 	return ret
 }
 
+func (ec *executionContext) marshalOPurgeDeletedProjectPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeDeletedProjectPayload(ctx context.Context, sel ast.SelectionSet, v *model.PurgeDeletedProjectPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PurgeDeletedProjectPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOPurgeProjectRemovalPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeProjectRemovalPayload(ctx context.Context, sel ast.SelectionSet, v *model.PurgeProjectRemovalPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -65596,6 +67190,13 @@ func (ec *executionContext) marshalOUndeleteNotePayload2ᚖgithubᚗcomᚋtaggie
 	return ec._UndeleteNotePayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOUndoDeleteProjectPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoDeleteProjectPayload(ctx context.Context, sel ast.SelectionSet, v *model.UndoDeleteProjectPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UndoDeleteProjectPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOUndoFinishPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoFinishPayload(ctx context.Context, sel ast.SelectionSet, v *model.UndoFinishPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -65972,6 +67573,7 @@ var waits = map[lean.Field]bool{
 	{Type: "User", Name: "noteChanges"}:            true,
 	{Type: "User", Name: "scopes"}:                 true,
 	{Type: "User", Name: "projects"}:               true,
+	{Type: "User", Name: "deletedProjects"}:        true,
 	{Type: "User", Name: "scores"}:                 true,
 	{Type: "User", Name: "scoreCount"}:             true,
 	{Type: "User", Name: "items"}:                  true,

@@ -23,6 +23,7 @@ var ReadCosts = map[string]int{
 	"Mutation.returnSkippedItems": 100,
 	"Snapshot.changes":            4000,
 	"Snapshot.score":              4000,
+	"User.deletedProjects":        20,
 	"User.noteChanges":            500,
 }
 
@@ -122,16 +123,17 @@ var Large = map[string][]string{
 
 // ByID are the fields that are found by the id of their object: @byId.
 var ByID = map[string]bool{
-	"User.id":          true,
-	"User.itemUsage":   true,
-	"User.items":       true,
-	"User.noteChanges": true,
-	"User.notes":       true,
-	"User.projects":    true,
-	"User.scopes":      true,
-	"User.scoreCount":  true,
-	"User.scores":      true,
-	"User.sharedNotes": true,
-	"User.tag":         true,
-	"User.tags":        true,
+	"User.deletedProjects": true,
+	"User.id":              true,
+	"User.itemUsage":       true,
+	"User.items":           true,
+	"User.noteChanges":     true,
+	"User.notes":           true,
+	"User.projects":        true,
+	"User.scopes":          true,
+	"User.scoreCount":      true,
+	"User.scores":          true,
+	"User.sharedNotes":     true,
+	"User.tag":             true,
+	"User.tags":            true,
 }

@@ -138,6 +138,10 @@ var planned = map[string]lean.Type{
 		"deletedNote": {At: 1, Of: "DeletedNote", Resolved: false},
 		"problem":     {At: 2, Of: "", Resolved: false},
 	}},
+	"DeleteProjectPayload": {Implements: deleteProjectPayloadImplementors, Fields: map[string]lean.TypeField{
+		"deleted": {At: 1, Of: "DeletedProject", Resolved: false},
+		"problem": {At: 2, Of: "", Resolved: false},
+	}},
 	"DeleteScorePayload": {Implements: deleteScorePayloadImplementors, Fields: map[string]lean.TypeField{
 		"deletedScoreId": {At: 1, Of: "", Resolved: false},
 		"problem":        {At: 2, Of: "", Resolved: false},
@@ -150,6 +154,24 @@ var planned = map[string]lean.Type{
 		"noteId":    {At: 1, Of: "", Resolved: false},
 		"deletedAt": {At: 2, Of: "", Resolved: false},
 		"undoUntil": {At: 3, Of: "", Resolved: false},
+	}},
+	"DeletedProject": {Implements: deletedProjectImplementors, Fields: map[string]lean.TypeField{
+		"projectId":   {At: 1, Of: "", Resolved: false},
+		"name":        {At: 2, Of: "", Resolved: false},
+		"description": {At: 3, Of: "", Resolved: false},
+		"state":       {At: 4, Of: "", Resolved: false},
+		"deletedBy":   {At: 5, Of: "User", Resolved: true},
+		"deletedAt":   {At: 6, Of: "", Resolved: false},
+		"undoUntil":   {At: 7, Of: "", Resolved: false},
+	}},
+	"DeletedProjectConnection": {Implements: deletedProjectConnectionImplementors, Fields: map[string]lean.TypeField{
+		"edges":    {At: 1, Of: "DeletedProjectEdge", Resolved: false},
+		"nodes":    {At: 2, Of: "DeletedProject", Resolved: false},
+		"pageInfo": {At: 3, Of: "PageInfo", Resolved: false},
+	}},
+	"DeletedProjectEdge": {Implements: deletedProjectEdgeImplementors, Fields: map[string]lean.TypeField{
+		"cursor": {At: 1, Of: "", Resolved: false},
+		"node":   {At: 2, Of: "DeletedProject", Resolved: false},
 	}},
 	"DropDeadLetterPayload": {Implements: dropDeadLetterPayloadImplementors, Fields: map[string]lean.TypeField{
 		"id": {At: 1, Of: "", Resolved: false},
@@ -692,6 +714,9 @@ var planned = map[string]lean.Type{
 	"ProjectTeamStatistics": {Implements: projectTeamStatisticsImplementors, Fields: map[string]lean.TypeField{
 		"statistics": {At: 2, Of: "TeamStatistics", Resolved: false},
 	}},
+	"PurgeDeletedProjectPayload": {Implements: purgeDeletedProjectPayloadImplementors, Fields: map[string]lean.TypeField{
+		"deleted": {At: 1, Of: "DeletedProject", Resolved: false},
+	}},
 	"PurgeProjectRemovalPayload": {Implements: purgeProjectRemovalPayloadImplementors, Fields: map[string]lean.TypeField{
 		"removal": {At: 1, Of: "ProjectRemoval", Resolved: false},
 	}},
@@ -1000,6 +1025,9 @@ var planned = map[string]lean.Type{
 	}},
 	"UndeleteNotePayload": {Implements: undeleteNotePayloadImplementors, Fields: map[string]lean.TypeField{
 		"note": {At: 1, Of: "Note", Resolved: false},
+	}},
+	"UndoDeleteProjectPayload": {Implements: undoDeleteProjectPayloadImplementors, Fields: map[string]lean.TypeField{
+		"project": {At: 1, Of: "Project", Resolved: false},
 	}},
 	"UndoFinishPayload": {Implements: undoFinishPayloadImplementors, Fields: map[string]lean.TypeField{
 		"item":    {At: 1, Of: "ProjectItem", Resolved: false},
@@ -1882,6 +1910,32 @@ func (ec *executionContext) appendDeleteNotePayload(w *lean.Writer, p *lean.Plan
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendDeleteProjectPayload(w *lean.Writer, p *lean.Plan, obj *model.DeleteProjectPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"DeleteProjectPayload"`...)
+		case 1: // deleted
+			if obj.Deleted == nil {
+				w.Null()
+			} else if !ec.appendDeletedProject(w, f.Below, obj.Deleted) {
+				return false
+			}
+		case 2: // problem
+			if obj.Problem == nil {
+				w.Null()
+			} else if !ec.appendDeleteProjectProblem(w, f, obj.Problem) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendDeleteScorePayload(w *lean.Writer, p *lean.Plan, obj *model.DeleteScorePayload) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -1955,6 +2009,121 @@ func (ec *executionContext) appendDeletedNote(w *lean.Writer, p *lean.Plan, obj 
 				return false
 			} else {
 				w.B = scalar.AppendDateTime(w.B, v)
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendDeletedProject(w *lean.Writer, p *lean.Plan, obj *project.DeletedProject) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"DeletedProject"`...)
+		case 1: // projectId
+			if !w.Value(ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐID(w.Context(), nil, obj.ID), false) {
+				return false
+			}
+		case 2: // name
+			w.B = scalar.AppendString(w.B, obj.Name)
+		case 3: // description
+			w.B = scalar.AppendString(w.B, obj.Description)
+		case 4: // state
+			v := obj.State()
+			w.B = scalar.AppendString(w.B, string(v))
+		case 5: // deletedBy
+			ctx, _ := w.Call(f, ec.fieldContext_DeletedProject_deletedBy)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.DeletedProject().DeletedBy(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else if !ec.appendUser(w, f.Below, v) {
+				return false
+			}
+		case 6: // deletedAt
+			v := obj.DeletedAt()
+			if (v).IsZero() {
+				return false
+			} else {
+				w.B = scalar.AppendDateTime(w.B, v)
+			}
+		case 7: // undoUntil
+			v := obj.UndoUntil()
+			if (v).IsZero() {
+				return false
+			} else {
+				w.B = scalar.AppendDateTime(w.B, v)
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendDeletedProjectConnection(w *lean.Writer, p *lean.Plan, obj *page.List[project.DeletedProject]) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"DeletedProjectConnection"`...)
+		case 1: // edges
+			w.B = append(w.B, '[')
+			for i := range obj.Edges {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendDeletedProjectEdge(w, f.Below, &obj.Edges[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 2: // nodes
+			v := obj.Nodes()
+			w.B = append(w.B, '[')
+			for i := range v {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendDeletedProject(w, f.Below, &v[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 3: // pageInfo
+			if !ec.appendPageInfo(w, f.Below, &obj.PageInfo) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendDeletedProjectEdge(w *lean.Writer, p *lean.Plan, obj *page.Edge[project.DeletedProject]) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"DeletedProjectEdge"`...)
+		case 1: // cursor
+			v := obj.Cursor()
+			w.B = (v).AppendGQL(w.B)
+		case 2: // node
+			if !ec.appendDeletedProject(w, f.Below, &obj.Node) {
+				return false
 			}
 		default:
 			return false
@@ -5579,6 +5748,26 @@ func (ec *executionContext) appendProjectTeamStatistics(w *lean.Writer, p *lean.
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendPurgeDeletedProjectPayload(w *lean.Writer, p *lean.Plan, obj *model.PurgeDeletedProjectPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"PurgeDeletedProjectPayload"`...)
+		case 1: // deleted
+			if obj.Deleted == nil {
+				w.Null()
+			} else if !ec.appendDeletedProject(w, f.Below, obj.Deleted) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendPurgeProjectRemovalPayload(w *lean.Writer, p *lean.Plan, obj *model.PurgeProjectRemovalPayload) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -7644,6 +7833,26 @@ func (ec *executionContext) appendUndeleteNotePayload(w *lean.Writer, p *lean.Pl
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendUndoDeleteProjectPayload(w *lean.Writer, p *lean.Plan, obj *model.UndoDeleteProjectPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"UndoDeleteProjectPayload"`...)
+		case 1: // project
+			if obj.Project == nil {
+				w.Null()
+			} else if !ec.appendProject(w, f.Below, obj.Project) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendUndoFinishPayload(w *lean.Writer, p *lean.Plan, obj *model.UndoFinishPayload) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -8602,6 +8811,23 @@ func (ec *executionContext) appendDeleteNoteProblem(w *lean.Writer, f *lean.Plan
 		}
 		if p := w.Plan("NoteConflict", f); p != nil {
 			return ec.appendNoteConflict(w, p, obj)
+		}
+	}
+	return false
+}
+
+func (ec *executionContext) appendDeleteProjectProblem(w *lean.Writer, f *lean.Planned, v model.DeleteProjectProblem) bool {
+	switch obj := v.(type) {
+	case model.ProjectConflict:
+		if p := w.Plan("ProjectConflict", f); p != nil {
+			return ec.appendProjectConflict(w, p, &obj)
+		}
+	case *model.ProjectConflict:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("ProjectConflict", f); p != nil {
+			return ec.appendProjectConflict(w, p, obj)
 		}
 	}
 	return false
@@ -9838,6 +10064,34 @@ func (ec *executionContext) appendNAnnotationChange2ᚕgithubᚗcomᚋtaggieᚋt
 			return false
 		}
 		if !ec.appendAnnotationChange(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
+func (ec *executionContext) appendNDeletedProject2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐDeletedProjectᚄ(w *lean.Writer, p *lean.Plan, v []project.DeletedProject) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendDeletedProject(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
+func (ec *executionContext) appendNDeletedProjectEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w *lean.Writer, p *lean.Plan, v []page.Edge[project.DeletedProject]) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendDeletedProjectEdge(w, p, &v[i]) {
 			return false
 		}
 	}

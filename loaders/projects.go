@@ -25,6 +25,7 @@ type projectLoaders struct {
 	MemberEfforts       *Loader[project.MemberEffortsRequest, page.Slice[project.Effort]]
 	// Lists, each read once however often it is met in the response.
 	ProjectsOf     *Loader[ListOf, page.Slice[project.Project]]
+	DeletedOf      *Loader[ListOf, page.Slice[project.DeletedProject]]
 	ProjectMembers *Loader[project.MembersRequest, page.Slice[project.Member]]
 	ProjectItemsOf *Loader[project.ItemsRequest, page.Slice[project.Item]]
 	ProjectImports *Loader[project.TransfersRequest, page.Slice[project.Import]]
@@ -52,6 +53,9 @@ func newProjectLoaders(r *response, projects *project.Service) projectLoaders {
 		MemberEfforts:       register(r, "memberEfforts", projects.ListEffortsOfMembers),
 		ProjectsOf: registerList(r, "projectsOf", func(ctx context.Context, k ListOf) (page.Slice[project.Project], error) {
 			return projects.List(ctx, k.User, k.Window)
+		}),
+		DeletedOf: registerList(r, "deletedOf", func(ctx context.Context, k ListOf) (page.Slice[project.DeletedProject], error) {
+			return projects.ListDeleted(ctx, k.User, k.Window)
 		}),
 		ProjectMembers: registerList(r, "projectMembers", projects.ListMembers),
 		ProjectItemsOf: registerList(r, "projectItemsOf", projects.ListItems),

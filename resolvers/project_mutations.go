@@ -31,7 +31,9 @@ func (m mutation) projectProblem(ctx context.Context, err error) any {
 		return nil
 	}
 	if stale, ok := errors.AsType[*project.VersionConflict](err); ok {
-		m.projectsAhead(ctx, []project.Project{stale.Current}, conflicting(ctx, "UpdateProjectProblem", "ProjectConflict", "Project"))
+		for _, union := range []string{"UpdateProjectProblem", "DeleteProjectProblem"} {
+			m.projectsAhead(ctx, []project.Project{stale.Current}, conflicting(ctx, union, "ProjectConflict", "Project"))
+		}
 		return model.ProjectConflict{Message: stale.Error(), Current: stale.Current}
 	}
 	return nil

@@ -19,6 +19,7 @@ import (
 // Things of which every attribute is there.
 var fullProject = project.Project{
 	ID: dynamotest.AUUID, Name: "Birds", Description: "of the garden", Keywords: []string{"night", "day"}, Paused: true, QueueSize: 50, Lease: 90, Reviews: project.Reviews{Unreviewed: 80, NewcomerDays: 7}, Version: 3,
+	Deletion: project.Deletion{State: project.Deleted, By: "u2", At: dynamotest.FullTime, UndoUntil: dynamotest.FullTime.Add(time.Hour)}, CreatedBy: "u1",
 	CreatedAt: dynamotest.FullTime, UpdatedAt: dynamotest.FullTime.Add(time.Second),
 }
 
@@ -105,6 +106,7 @@ func TestAnUpdateOfAProjectWritesAllOfIt(t *testing.T) {
 	whole := fullProject
 	whole.Member = fullMember
 	dynamotest.Full(t, whole)
+	dynamotest.Full(t, whole.Deletion)
 	clock := storetest.NewClock()
 	w := projecttest.NewWorld(t, openProjects(t, clock.Now), clock)
 	before := w.Project

@@ -149,14 +149,16 @@ func counted(id project.ID, members, managers int) []dynamo.Action {
 	a := dynamo.Action{
 		Table: dynamo.EntitiesMaster, Key: entities.EntityKey(ProjectID(id)),
 		Update:    "SET #meta.#members = #meta.#members + :members, #meta.#managers = #meta.#managers + :managers",
-		Condition: "attribute_exists(#meta)",
-		Names:     map[string]string{"#meta": "_meta", "#members": "members", "#managers": "managers"},
+		Condition: "attribute_exists(#meta) AND attribute_not_exists(#deletion)",
+		Names:     map[string]string{"#meta": "_meta", "#members": "members", "#managers": "managers", "#deletion": "deletion"},
 		Values:    dynamo.Attrs{":members": dynamo.Number(int64(members)), ":managers": dynamo.Number(int64(managers))},
 		Failed: func(row dynamo.Attrs) error {
 			meta, there := row["_meta"].(*types.AttributeValueMemberM)
 			switch {
-			case !there:
+			case !there, row["deletion"] != nil && dynamo.Text(row["deletion"]) != string(project.Reinstating):
 				return fault.New(fault.NotFound, noSuchProject)
+			case row["deletion"] != nil: // for a moment
+				return ErrStale
 			case managers < 0 && dynamo.Count(meta.Value["managers"]) <= 1:
 				return project.ErrLastManager
 			case members > 0 && dynamo.Count(meta.Value["members"]) >= project.MaxMembers:

@@ -99,6 +99,15 @@ func (db Store) Memberships(ctx context.Context, user project.UserID, ids []proj
 // Index: primary. Key: _subject_key = taggie:User:<user> AND begins_with(_predicate_key, project:); then the projects as in
 // ProjectsByID. Cost: 1 Query and ⌈2n/100⌉ BatchGetItem.
 func (db Store) ListProjects(ctx context.Context, user project.UserID, w page.Window) (page.Slice[project.Project], error) {
+	return listMine(ctx, db, user, w, db.ProjectsByID, func(p project.Project) (project.Project, bool) { return p, p.Member.Team != "" }) // the rows of a transaction are seen one by one
+}
+
+// listMine lists what counts of the projects of which a user is a member, or was when they were deleted, as read reads them.
+func listMine[T any](ctx context.Context, db Store, user project.UserID, w page.Window, read func(context.Context, project.UserID, []project.ID) ([]project.Project, []error), counts func(project.Project) (T, bool)) (page.Slice[T], error) {
+	type mine struct {
+		id project.ID
+		of T
+	}
 	l := dynamo.Listing[project.ID]{
 		Span: LinksOf(entities.UserID(user), "project"),
 		Decode: func(item dynamo.Item, id *project.ID) error {
@@ -109,19 +118,24 @@ func (db Store) ListProjects(ctx context.Context, user project.UserID, w page.Wi
 		},
 		SortKey: func(p string) string { return entities.RelationKey(projectOf(user, project.ID(p))).SK },
 	}
-	return dynamo.Filtered(ctx, db.DB, l, w, func(ctx context.Context, ids []project.ID) ([]project.Project, error) {
-		projects, errs := db.ProjectsByID(ctx, user, ids)
-		var kept []project.Project
+	found, err := dynamo.Filtered(ctx, db.DB, l, w, func(ctx context.Context, ids []project.ID) ([]mine, error) {
+		projects, errs := read(ctx, user, ids)
+		var kept []mine
 		for i, p := range projects {
 			if errs != nil && errs[i] != nil && !fault.Is(errs[i], fault.NotFound) {
 				return nil, errs[i]
 			}
-			if p.ID != "" && p.Member.Team != "" { // the rows of a transaction are seen one by one
-				kept = append(kept, p)
+			if of, is := counts(p); is && p.ID != "" {
+				kept = append(kept, mine{p.ID, of})
 			}
 		}
 		return kept, nil
-	}, func(p project.Project) string { return string(p.ID) })
+	}, func(m mine) string { return string(m.id) })
+	all := page.Slice[T]{Positions: found.Positions, More: found.More, Other: found.Other, Until: found.Until}
+	for _, m := range found.Items {
+		all.Items = append(all.Items, m.of)
+	}
+	return all, err
 }
 
 // UpdateProject changes what is told about the project and its queue, and leaves alone what is counted on the row.
@@ -132,6 +146,20 @@ func (db Store) UpdateProject(ctx context.Context, before, after project.Project
 	if before.Version == after.Version { // nothing to change, but a key to record
 		return db.Transact(ctx, nil, once)
 	}
+	return unlessDone(db.Transact(ctx, []dynamo.Action{changeProject(before, after)}, once))
+}
+
+// unlessDone is no error when an earlier attempt, whose answer was lost, has done it.
+func unlessDone(err error) error {
+	if errors.Is(err, dynamo.ErrDone) {
+		return nil
+	}
+	return err
+}
+
+// changeProject writes all attributes that a project has of its own. *project.VersionConflict when before is not its version, and
+// [dynamo.ErrDone] when this attempt has changed it already.
+func changeProject(before, after project.Project) dynamo.Action {
 	attempt := uuid.NewString() // tells our own earlier attempt, whose answer was lost, from somebody else's change
 	names := map[string]string{"#updated": "_updated", "#meta": "_meta", "#version": "version", "#attempt": "_attempt"}
 	values := dynamo.Attrs{
@@ -152,7 +180,7 @@ func (db Store) UpdateProject(ctx context.Context, before, after project.Project
 	if removes != "" {
 		update += " REMOVE " + strings.TrimPrefix(removes, ", ")
 	}
-	err := db.Transact(ctx, []dynamo.Action{{
+	return dynamo.Action{
 		Table: dynamo.EntitiesMaster, Key: entities.EntityKey(ProjectID(before.ID)),
 		Update: update, Condition: "#meta.#version = :before", Names: names, Values: values,
 		Failed: func(row dynamo.Attrs) error {
@@ -168,11 +196,7 @@ func (db Store) UpdateProject(ctx context.Context, before, after project.Project
 			}
 			return &project.VersionConflict{Current: current}
 		},
-	}}, once)
-	if errors.Is(err, dynamo.ErrDone) {
-		return nil
 	}
-	return err
 }
 
 // withoutMetadata leaves out the one attribute of an item that may be large, and what only the next move needs.

@@ -38,6 +38,11 @@ var projectRows = dynamo.LayoutOf(
 	dynamo.OfWhole("lease_minutes", func(p *project.Project) *project.Lease { return &p.Lease }),
 	dynamo.Optional(dynamo.OfWhole("unreviewed_percent", func(p *project.Project) *int { return &p.Reviews.Unreviewed })),
 	dynamo.Optional(dynamo.OfWhole("newcomer_days", func(p *project.Project) *int { return &p.Reviews.NewcomerDays })),
+	dynamo.Optional(dynamo.OfText("created_by", func(p *project.Project) *project.UserID { return &p.CreatedBy })),
+	dynamo.Optional(dynamo.OfText("deletion", func(p *project.Project) *project.DeletionState { return &p.Deletion.State })),
+	dynamo.Optional(dynamo.OfText("deleted_by", func(p *project.Project) *project.UserID { return &p.Deletion.By })),
+	dynamo.Optional(dynamo.OfInstant("deleted_at", func(p *project.Project) *time.Time { return &p.Deletion.At })),
+	dynamo.Optional(dynamo.OfInstant("undo_until", func(p *project.Project) *time.Time { return &p.Deletion.UndoUntil })),
 )
 
 // projectRow is a project of one member, a manager.
@@ -65,7 +70,12 @@ func ProjectMemberKey(id project.ID, user project.UserID) dynamo.Key {
 	return entities.RelationKey(projectMemberOf(id, user))
 }
 
-// projectOf is the same, seen from the user.
+// formerMemberOf is that a user was a member of a project when it was deleted.
+func formerMemberOf(id project.ID, user project.UserID) entity.Relation {
+	return entity.Relation{Subject: ProjectID(id), Predicate: "former", Object: entities.UserID(user)}
+}
+
+// projectOf is that a user is a member of a project, or was when it was deleted, seen from the user.
 func projectOf(user project.UserID, id project.ID) entity.Relation {
 	return entity.Relation{Subject: entities.UserID(user), Predicate: "project", Object: ProjectID(id)}
 }
@@ -77,8 +87,10 @@ var memberRows = dynamo.LayoutOf(
 	dynamo.OfInstant("added_at", func(m *project.Member) *time.Time { return &m.AddedAt }),
 )
 
-func projectMemberRow(m project.Member) dynamo.Attrs {
-	return entities.RelationRow(projectMemberOf(m.Project, m.User), m.AddedAt, memberRows.Row(&m))
+func projectMemberRow(m project.Member) dynamo.Attrs { return memberRow(m, projectMemberOf) }
+
+func memberRow(m project.Member, is func(project.ID, project.UserID) entity.Relation) dynamo.Attrs {
+	return entities.RelationRow(is(m.Project, m.User), m.AddedAt, memberRows.Row(&m))
 }
 
 // DecodeProjectMember leaves the member empty unless its user is one of ours: who may write in a scope of a client can make

@@ -278,6 +278,14 @@ func CreatesOne(id user.ID, what string, most int, unknown, full error) dynamo.A
 	}
 }
 
+// CreatedOneLess takes back what [CreatesOne] counted: none when there is no such user, or nothing is counted.
+func CreatedOneLess(id user.ID, what string, none error) dynamo.Action {
+	return dynamo.Action{
+		Table: dynamo.NotesTable, Key: ProfileKey(id), Update: "ADD #what :less", Condition: "#what > :none", Names: map[string]string{"#what": what},
+		Values: dynamo.Attrs{":less": dynamo.Number(-1), ":none": dynamo.Number(0)}, Failed: func(dynamo.Attrs) error { return none },
+	}
+}
+
 func decodeUser(item dynamo.Item, u *user.User) error {
 	p := profileRows.Take()
 	defer profileRows.Give(p)

@@ -495,6 +495,26 @@ type DeleteNotePayload struct {
 	Problem DeleteNoteProblem `json:"problem,omitempty"`
 }
 
+// Input of `deleteProject`.
+type DeleteProjectInput struct {
+	// The id of a `Project`.
+	ProjectID gid.ID `json:"projectId"`
+	// It cannot be brought back: all of it is removed at once, in the background.
+	Purge bool `json:"purge"`
+	// If given and not the current version, nothing changes, and the payload has the problem `ProjectConflict`.
+	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `deleteProject`.
+type DeleteProjectPayload struct {
+	// Null if there is a problem, or if all of it was removed since.
+	Deleted *project.DeletedProject `json:"deleted,omitempty"`
+	// Why nothing was changed.
+	Problem DeleteProjectProblem `json:"problem,omitempty"`
+}
+
 // Input of `deleteScore`.
 type DeleteScoreInput struct {
 	// The id of a `Score` as it is now.
@@ -954,6 +974,8 @@ func (ProjectConflict) IsUpdateProjectProblem() {}
 
 func (ProjectConflict) IsProblem() {}
 
+func (ProjectConflict) IsDeleteProjectProblem() {}
+
 // Events were missed. A snapshot follows.
 type ProjectGap struct {
 	// A sentence for people.
@@ -1010,6 +1032,20 @@ type ProjectPaused struct {
 func (ProjectPaused) IsClaimProjectItemsProblem() {}
 
 func (ProjectPaused) IsProblem() {}
+
+// Input of `purgeDeletedProject`.
+type PurgeDeletedProjectInput struct {
+	// The id of a `Project`; see `DeletedProject.projectId`.
+	ProjectID gid.ID `json:"projectId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `purgeDeletedProject`.
+type PurgeDeletedProjectPayload struct {
+	// The project, which is removed in the background; null if all of it was.
+	Deleted *project.DeletedProject `json:"deleted,omitempty"`
+}
 
 // Input of `purgeProjectRemoval`.
 type PurgeProjectRemovalInput struct {
@@ -1806,6 +1842,20 @@ type UndeleteNoteInput struct {
 type UndeleteNotePayload struct {
 	// The note; null if the request is repeated after the note was deleted again.
 	Note *note.Note `json:"note,omitempty"`
+}
+
+// Input of `undoDeleteProject`.
+type UndoDeleteProjectInput struct {
+	// The id of a `Project`; see `DeletedProject.projectId`.
+	ProjectID gid.ID `json:"projectId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `undoDeleteProject`.
+type UndoDeleteProjectPayload struct {
+	// The project, with its members within seconds.
+	Project *project.Project `json:"project,omitempty"`
 }
 
 // Input of `undoFinish`.

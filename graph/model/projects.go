@@ -19,6 +19,10 @@ type (
 	ProjectConnection = page.List[project.Project]
 	// ProjectEdge is a project in a list.
 	ProjectEdge = page.Edge[project.Project]
+	// DeletedProjectConnection is a page of deleted projects.
+	DeletedProjectConnection = page.List[project.DeletedProject]
+	// DeletedProjectEdge is a deleted project in a list.
+	DeletedProjectEdge = page.Edge[project.DeletedProject]
 	// ProjectMemberConnection is a page of members.
 	ProjectMemberConnection = page.List[project.Member]
 	// ProjectMemberEdge is a member in a list.
@@ -57,6 +61,8 @@ type (
 type (
 	// UpdateProjectProblem is an expected outcome of updateProject.
 	UpdateProjectProblem any
+	// DeleteProjectProblem is an expected outcome of deleteProject.
+	DeleteProjectProblem any
 	// AddProjectCategoriesProblem is an expected outcome of addProjectCategories.
 	AddProjectCategoriesProblem any
 	// TeamProblem is an expected outcome of changes of teams.

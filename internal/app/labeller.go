@@ -26,6 +26,7 @@ type labeller struct {
 	service   *labelling.Service
 	importing *labelling.Importing
 	remover   *labelling.Remover
+	eraser    *labelling.Eraser
 	Hub       *labelling.Hub[labelling.EventDetails]
 	populate  *labelling.Populate
 	Reaper    *labelling.Reaper
@@ -54,6 +55,7 @@ func newLabeller(s *Stores, patience time.Duration, metrics *telemetry.Metrics, 
 	l.service = labelling.NewService(o, l.populate, l.Rebuild)
 	l.importing = labelling.NewImporting(o, l.populate, l.Rebuild)
 	l.remover = labelling.NewRemover(o, 0)
+	l.eraser = labelling.NewEraser(labelling.EraserOptions{Options: o, Projects: moves, Queues: kept, Files: s.Bucket}, 0)
 	l.Hub = labelling.NewHub(labelling.HubOptions[labelling.EventDetails]{
 		Events: countedEvents{kept, metrics}, Service: l.service, Hydrate: labelling.EventReader{Things: shown, People: users.Store{DB: s.DB}}.Read,
 		WithoutItem: labelling.EventDetails.WithoutItem, Patience: patience, Log: log,

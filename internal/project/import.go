@@ -28,6 +28,11 @@ type Files interface {
 // ImportKey says where the file of an import is kept.
 func ImportKey(id TransferID) string { return "imports/" + string(id.Project) + "/" + id.ID }
 
+// FilesOf are the prefixes of the keys under which the files of the imports and exports of a project are kept.
+func FilesOf(id ID) []string {
+	return []string{ImportKey(TransferID{Project: id}), ExportKey(TransferID{Project: id})}
+}
+
 // fileKey says where the file is kept that the import reads. Each run that lists items has a file of its own: another run, which was
 // taken for lost, may still be reading one.
 func (i Import) fileKey() string {

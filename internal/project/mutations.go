@@ -28,7 +28,7 @@ func (s *Service) Create(ctx context.Context, in Create) (Project, error) {
 	if err != nil {
 		return Project{}, err
 	}
-	p := Project{Version: 1}
+	p := Project{Version: 1, CreatedBy: me}
 	if p.Name, err = parseName("input.name", "a name", in.Name); err != nil {
 		return Project{}, err
 	}

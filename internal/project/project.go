@@ -54,6 +54,8 @@ type Project struct {
 	QueueSize   int      // how many items wait in its queue; 0 for the usual number
 	Lease       Lease    // of its claims from now on
 	Reviews     Reviews  // of what is found by them
+	Deletion    Deletion // zero unless it was deleted
+	CreatedBy   UserID   // whose number of projects it counts towards
 	Version     int
 	CreatedAt   time.Time
 	UpdatedAt   time.Time

@@ -15,6 +15,7 @@ type Store interface {
 	Efforts
 	Transfers
 	Removals
+	Deletions
 	idempotency.Store
 }
 

@@ -94,6 +94,7 @@ var suite = []struct {
 	{"not ready", testNotReady},
 	{"flushed at any moment", testFlushed},
 	{"each key is missed", testEachKeyIsMissed},
+	{"forget", testForget},
 	{"a position that is gone", testAPositionThatIsGone},
 	{"an event that was told is gone", testAnEventThatWasToldIsGone},
 }

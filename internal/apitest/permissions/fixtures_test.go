@@ -8,7 +8,7 @@ import "strings"
 //   - notes: $note, $deleted, $version, $tag;
 //   - a scope: $scope, $entity and $other, which are related to one another, $ghost (which does not exist);
 //   - a project: $project, $managers, $reviewers, $taggies, $category, $subcategory, $import (awaits that it is started), $imported,
-//     $export (done), $removal (which can be undone), $removedItem, items and efforts as renewItems says, $token of $held, $used of $reviewedItem, and positions among its events: $cursor,
+//     $export (done), $doomed (another project), $deletedProject, $removal (which can be undone), $removedItem, items and efforts as renewItems says, $token of $held, $used of $reviewedItem, and positions among its events: $cursor,
 //     $forged;
 //   - other projects: $paused, and $full, of which the holder has as many items as one may have;
 //   - dead letters: $letter, $spare;
@@ -83,6 +83,9 @@ var arguments = map[string]string{
 
 	"Mutation.createProject":        `(input: {name: $fresh, categories: ["one"]})`,
 	"Mutation.updateProject":        `(input: {projectId: $project, name: $fresh})`,
+	"Mutation.deleteProject":        `(input: {projectId: $doomed})`,
+	"Mutation.undoDeleteProject":    `(input: {projectId: $deletedProject})`,
+	"Mutation.purgeDeletedProject":  `(input: {projectId: $deletedProject})`,
 	"Mutation.addProjectCategories": `(input: {projectId: $project, categories: [$fresh]})`,
 	"Mutation.createTeam":           `(input: {projectId: $project, name: $fresh, type: TAGGIE})`,
 	"Mutation.renameTeam":           `(input: {teamId: $reviewers, name: $fresh})`,
@@ -190,7 +193,10 @@ var starts = map[string][]string{
 		`mutation addEntityRelations(input: {entityId: $entity, predicate: "likes", objects: [{entityId: $ghost}]}) . problem`,
 		`mutation replaceEntityRelations(input: {entityId: $entity, predicate: "likes", objects: [{entityId: $ghost}]}) . problem`,
 	},
-	"ProjectConflict": {`mutation updateProject(input: {projectId: $project, name: $fresh, expectedVersion: 99}) . problem`},
+	"ProjectConflict": {
+		`mutation updateProject(input: {projectId: $project, name: $fresh, expectedVersion: 99}) . problem`,
+		`mutation deleteProject(input: {projectId: $project, expectedVersion: 99}) . problem`,
+	},
 	"NameTaken": {
 		`mutation addProjectCategories(input: {projectId: $project, categories: ["SECRET CATEGORY"]}) . problem`,
 		`mutation createTeam(input: {projectId: $project, name: "Managers", type: TAGGIE}) . problem`,

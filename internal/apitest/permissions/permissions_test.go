@@ -195,6 +195,7 @@ const (
 	unreached = "-"
 	reached   = "yes"
 	another   = "another"
+	untold    = "untold" // the answer had no room for the error; another way tells
 )
 
 // outcomeOf names what an answer has at a path.
@@ -213,6 +214,7 @@ func outcomeOf(a *apitest.Answer, path []any, got any) string {
 				return err.Extensions.Code
 			}
 		}
+		return untold
 	}
 	return null
 }
@@ -246,9 +248,9 @@ func (w *walk) merge(y way, field, outcome string) {
 	known, ok := w.results[line]
 	data := []string{value, null}
 	switch {
+	case outcome == untold, known == outcome:
 	case !ok:
 		w.results[line] = outcome
-	case known == outcome:
 	case (len(w.subjects(y.to)) == 0 || slices.Contains(ofSome, line)) && slices.Contains(data, known) && slices.Contains(data, outcome):
 		w.results[line] = value
 	default:

@@ -64,6 +64,21 @@ func (w *world) renewProject() {
 	w.run(project.RunExport, "export")
 	w.renewRemoval()
 	w.renewPaused()
+	w.renewDeleted()
+}
+
+// renewDeleted makes two projects with edit and view, of which one is deleted.
+func (w *world) renewDeleted() {
+	w.T.Helper()
+	for _, name := range []string{"doomed", "deletedProject"} {
+		w.ids[name] = w.owner.Must(`mutation { createProject(input: {name: "Secret `+name+`", description: "secret", categories: ["Secret category"]}) { project { id } } }`, nil).Str("createProject.project.id")
+		l := w.crew(name)
+		l.Puts(w.people["edit"], "REVIEWER")
+		l.Puts(w.people["view"], "TAGGIE")
+	}
+	w.owner.Must(fill(`mutation { deleteProject(input: {projectId: $deletedProject}) { deleted { state } } }`, w.ids), nil)
+	_, err := w.App.Tasks.Handlers[project.RunDeletion](w.T.Context(), task.Task{Kind: project.RunDeletion, Scope: apitest.GlobalKey(w.T, w.ids["deletedProject"])[1]})
+	require.NoError(w.T, err)
 }
 
 // renewRemoval makes a removal that can be undone, and an item that another one has removed.
@@ -95,6 +110,7 @@ func (w *world) leaveProjects() {
 	w.owner.Do(fill(`mutation {
 		a: removeProjectMember(input: {projectId: $project, userId: $edit}) { user { id } } b: removeProjectMember(input: {projectId: $project, userId: $view}) { user { id } }
 		c: removeProjectMember(input: {projectId: $paused, userId: $edit}) { user { id } } d: removeProjectMember(input: {projectId: $paused, userId: $view}) { user { id } }
+		e: removeProjectMember(input: {projectId: $doomed, userId: $edit}) { user { id } } f: removeProjectMember(input: {projectId: $doomed, userId: $view}) { user { id } }
 	}`, w.ids), nil) // some may have left already
 }
 

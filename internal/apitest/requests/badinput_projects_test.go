@@ -17,7 +17,7 @@ func projectsState(c *apitest.Client) string {
 	c.T.Helper()
 	return c.Do(`{ viewer { projects { nodes { id name description version updatedAt paused viewerClaims { id claim { token until } } suggestedKeywords categories { id name } subcategories { id name } teams { id name type }
 		members { nodes { type addedAt user { id } team { id } } } items(first: 10) { nodes { id version updatedAt status category { id } subcategory { id } keywords efforts(first: 5) { nodes { id keywords undoneAt review { verdict comment } } } } }
-		imports(first: 10) { nodes { id state imported } } exports(first: 10) { nodes { id format status } } removals(first: 10) { nodes { id state purge } } } } } }`, nil).Raw()
+		imports(first: 10) { nodes { id state imported } } exports(first: 10) { nodes { id format status } } removals(first: 10) { nodes { id state purge } } } } deletedProjects(first: 100) { nodes { projectId state undoUntil } } } }`, nil).Raw()
 }
 
 func TestBadInputChangesNoProject(t *testing.T) {
@@ -178,6 +178,14 @@ func TestBadInputChangesNoProject(t *testing.T) {
 		{"an unknown status", "removeProjectItems", apitest.Vars{"projectId": l.ID, "status": "REMOVED"}, apitest.Unfit, "input.status"},
 		{"null for a flag", "removeProjectItems", apitest.Vars{"projectId": l.ID, "status": "NEW", "purge": nil}, apitest.Unfit, "input.purge"},
 		{"another's project", "removeProjectItems", apitest.Vars{"projectId": his, "status": "NEW"}, "NOT_FOUND", ""},
+		{"another's project", "deleteProject", apitest.Vars{"projectId": his}, "NOT_FOUND", ""},
+		{"a team for a project", "deleteProject", apitest.Vars{"projectId": l.Team}, apitest.Invalid, "input.projectId"},
+		{"null for a flag", "deleteProject", apitest.Vars{"projectId": l.ID, "purge": nil}, apitest.Unfit, "input.purge"},
+		{"a word for a version", "deleteProject", apitest.Vars{"projectId": l.ID, "expectedVersion": "two"}, apitest.Unfit, "input.expectedVersion"},
+		{"another's project", "undoDeleteProject", apitest.Vars{"projectId": his}, "NOT_FOUND", ""},
+		{"no project", "undoDeleteProject", apitest.Vars{"projectId": ""}, apitest.Invalid, "input.projectId"},
+		{"a project that is not deleted", "purgeDeletedProject", apitest.Vars{"projectId": l.ID}, "NOT_FOUND", ""},
+		{"another's project", "purgeDeletedProject", apitest.Vars{"projectId": his}, "NOT_FOUND", ""},
 		{"a removal that is not there", "undoProjectRemoval", apitest.Vars{"removalId": apitest.GIDOf("ProjectRemoval", string(l.Key()), "x")}, "NOT_FOUND", ""},
 		{"another's removal", "purgeProjectRemoval", apitest.Vars{"removalId": apitest.GIDOf("ProjectRemoval", "other", "x")}, "NOT_FOUND", ""},
 		{"an import for a removal", "undoProjectRemoval", apitest.Vars{"removalId": l.Imported}, apitest.Invalid, "input.removalId"},

@@ -181,6 +181,18 @@ var entityMutations = map[string]repeated{
 		}),
 		selection: "removal { id state }", other: apitest.Vars{"purge": true},
 	},
+	"deleteProject": {
+		prepare:   inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars { return apitest.Vars{"projectId": l.ID} }),
+		selection: "deleted { projectId state undoUntil } problem { __typename }", other: apitest.Vars{"purge": true},
+	},
+	"undoDeleteProject": {
+		prepare:   inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars { return deleting(l) }),
+		selection: "project { id version viewerMember { type } }", other: apitest.Vars{"projectId": apitest.GIDOf("Project", "a")},
+	},
+	"purgeDeletedProject": {
+		prepare:   inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars { return deleting(l) }),
+		selection: "deleted { projectId state undoUntil }", other: apitest.Vars{"projectId": apitest.GIDOf("Project", "a")},
+	},
 	"undoProjectRemoval": {
 		prepare:   inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars { return removing(l) }),
 		selection: "removal { id state }", other: apitest.Vars{"removalId": apitest.GIDOf("ProjectRemoval", "a", "b")},
@@ -195,6 +207,13 @@ var entityMutations = map[string]repeated{
 		}),
 		selection: "export { id state }", other: apitest.Vars{"format": "JSON_LINES"},
 	},
+}
+
+// deleting deletes a project, and returns the input of what changes that.
+func deleting(l apitest.Crew) apitest.Vars {
+	l.T.Helper()
+	l.Mutate("deleteProject", "deleted { state }", apitest.Vars{"projectId": l.ID})
+	return apitest.Vars{"projectId": l.ID}
 }
 
 // removing begins a removal, and returns the input of what changes it.

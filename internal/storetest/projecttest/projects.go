@@ -254,5 +254,7 @@ func Suite(t *testing.T, open Open) {
 		"an import that somebody else changed is in conflict": transferConflict,
 		"tasks follow from imports":                           followingTasks,
 		"each change of a project happens once per key":       projectsOncePerKey,
+		"a deleted project has no members":                    deletedProject,
+		"a deletion is undone before it is done":              deletionThatIsUndone,
 	})
 }

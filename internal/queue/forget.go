@@ -1,0 +1,43 @@
+package queue
+
+import (
+	"context"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/taggie/taggie/internal/project"
+)
+
+// forgotAtOnce is about how many keys Redis looks at in one SCAN.
+const forgotAtOnce = 1_000
+
+// unmatched keeps what a key consists of from being taken for a pattern.
+var unmatched = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`)
+
+// Forget removes all keys of a project, whoever made them: of a project that is no more. They are found by what their names have in common, since
+// no list of them has what users put off or skipped, and what a rebuild prepared.
+//
+// Cost: 1 SCAN per 1,000 keys of the Redis, or the master of the project's slot, and 1 UNLINK per 1,000 keys of the project.
+func (q *Queue) Forget(ctx context.Context, p project.ID) error {
+	k := keysOf(p)
+	var node redis.Cmdable = q.client
+	if cluster, is := q.client.(*redis.ClusterClient); is {
+		master, err := cluster.MasterForKey(ctx, k.epoch())
+		if err != nil {
+			return failed("find the master of a project", err)
+		}
+		node = master
+	}
+	for cursor, first := uint64(0), true; first || cursor != 0; first = false {
+		found, next, err := node.Scan(ctx, cursor, "taggie:*"+unmatched.Replace(string(k))+"*", forgotAtOnce).Result()
+		if err == nil && len(found) > 0 {
+			err = q.client.Unlink(ctx, found...).Err()
+		}
+		if err != nil {
+			return failed("forget a queue", err)
+		}
+		cursor = next
+	}
+	return nil
+}
