@@ -17,9 +17,10 @@ import (
 // demoFile says that the small demo set is complete.
 const demoFile = "demo-loaded"
 
-// firstDemo loads the small demo set into a server that keeps its data embedded, once.
+// firstDemo loads the small demo set into a server that keeps its data embedded, once. With TLS it does not: the certificate is for
+// another name than the loopback address that it would call.
 func (a *Application) firstDemo(ctx context.Context, url string) {
-	if a.Local == nil || !a.Cfg.EmbeddedDynamoDB() || a.Cfg.TrustedMode == string(document.TrustEnforce) {
+	if a.Local == nil || !a.Cfg.EmbeddedDynamoDB() || a.Cfg.TrustedMode == string(document.TrustEnforce) || a.Cfg.TLSCert != "" {
 		return
 	}
 	marker := filepath.Join(a.Cfg.Data, demoFile)

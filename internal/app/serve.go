@@ -85,7 +85,7 @@ func Serve(ctx context.Context, use Serving) error {
 	if a.noJobs = use.NoJobs; use.NoAPI {
 		a.Handler = onlyProbes(a.Handler)
 	}
-	log.InfoContext(ctx, "listening", "url", "http://"+listener.Addr().String(), "version", use.Version)
+	log.InfoContext(ctx, "listening", "url", cfg.Scheme()+"://"+listener.Addr().String(), "version", use.Version)
 	return a.Serve(ctx, listener, func(ctx context.Context) {
 		if use.Demo {
 			a.firstDemo(ctx, "http://"+listener.Addr().String())
@@ -140,7 +140,17 @@ func (s *Stores) prepare(ctx context.Context, cfg config.Config, log *slog.Logge
 func (a *Application) Serve(ctx context.Context, listener net.Listener, started func(context.Context)) error {
 	server := httpapi.Server(a.Handler, a.Cfg.Addr, a.Cfg.OperationTimeout)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	server.ErrorLog = serverLog(a.Log)
+	serve := server.Serve
+	if a.Cfg.TLSCert != "" {
+		certificate, err := openCertificate(a.Cfg.TLSCert, a.Cfg.TLSKey, a.Log)
+		if err != nil {
+			return err
+		}
+		server.TLSConfig = certificate.config()
+		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
+	}
+	go func() { served <- serve(listener) }()
 
 	if !console.Built() {
 		a.Log.WarnContext(ctx, "GraphiQL is not in this build; `make build` puts it in")

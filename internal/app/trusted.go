@@ -9,13 +9,13 @@ import (
 	"github.com/taggie/taggie/internal/httpapi/document"
 )
 
-// LoadServer reads the settings of a server, and the manifest of the documents that clients' builds know, if there is one. The board,
+// LoadServer reads the settings of a server, checks that its certificate can be read, and reads the manifest of the documents that clients' builds know, if there is one. The board,
 // whose documents are given, is such a client too.
 func LoadServer(environ []string, board []byte) (cfg config.Config, trusted document.Trusted, err error) {
 	cfg, err = config.Load(environ, config.Check{Variable: "TAGGIE_TRUSTED_DOCUMENTS", Do: func(c config.Config) (err error) {
 		trusted, err = trustedDocuments(c, board)
 		return err
-	}}, config.Check{Variable: "TAGGIE_ALLOWANCES", Do: func(c config.Config) error { return dynamo.CheckAllowances(allowances(), c.Allowances) }})
+	}}, config.Check{Variable: "TAGGIE_TLS_CERT", Do: checkCertificate}, config.Check{Variable: "TAGGIE_ALLOWANCES", Do: func(c config.Config) error { return dynamo.CheckAllowances(allowances(), c.Allowances) }})
 	return cfg, trusted, err
 }
 

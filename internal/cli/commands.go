@@ -162,7 +162,7 @@ func (c demoCommand) Run(ctx context.Context, t *Terminal) error {
 	}
 	url := c.URL
 	if url == "" {
-		url = "http://" + cfg.Addr
+		url = cfg.Scheme() + "://" + cfg.Addr
 	}
 	if !strings.Contains(url, "://") {
 		url = "http://" + url

@@ -50,6 +50,12 @@ func (c *checker) forms(config Config) {
 			c.add("TAGGIE_METRICS_ADDR", "expected another address than TAGGIE_ADDR")
 		}
 	}
+	if config.TLSCert != "" && config.TLSKey == "" {
+		c.add("TAGGIE_TLS_KEY", "required with TAGGIE_TLS_CERT: the path of its private key")
+	}
+	if config.TLSKey != "" && config.TLSCert == "" {
+		c.add("TAGGIE_TLS_CERT", "required with TAGGIE_TLS_KEY: the path of its certificate")
+	}
 	if config.Pprof != "" {
 		if host, _, ok := splitAddr(config.Pprof); !ok || !loopback(host) {
 			c.add("TAGGIE_PPROF", "expected a loopback address such as 127.0.0.1:6060, because profiles show the server's memory")

@@ -19,6 +19,8 @@ import (
 // Config holds every setting; the tags are the source of the table in docs/configuration.md (see [Variables]).
 type Config struct {
 	Addr             string         `env:"TAGGIE_ADDR" envDefault:"127.0.0.1:8080" desc:"Address to listen on, as host:port. It must be a loopback address while no issuer and no key is configured."`
+	TLSCert          string         `env:"TAGGIE_TLS_CERT" desc:"Path of a PEM file with the certificate of the server and those between it and its authority. With it, TAGGIE_ADDR speaks only TLS. Taggie reads it again when it changes. Empty means no TLS."`
+	TLSKey           string         `env:"TAGGIE_TLS_KEY" desc:"Path of a PEM file with the private key of TAGGIE_TLS_CERT. Taggie reads it again when it changes."`
 	Data             string         `env:"TAGGIE_DATA" envDefault:"./data" desc:"Directory of the embedded stores and of the generated secret."`
 	OIDCIssuer       string         `env:"TAGGIE_OIDC_ISSUER" desc:"OpenID Connect issuer whose tokens are accepted, spelled exactly as in their iss claim. Without it and without TAGGIE_JWT_KEY, Taggie issues its own tokens."`
 	OIDCAudience     []string       `env:"TAGGIE_OIDC_AUDIENCE" desc:"Accepted audiences, separated by commas; each token must name one of them. Required with TAGGIE_OIDC_ISSUER."`
@@ -84,6 +86,14 @@ func (c Config) EmbeddedS3() bool { return c.S3Bucket == "" }
 
 // EmbeddedRedis reports whether the server starts its own Redis: no URL is given.
 func (c Config) EmbeddedRedis() bool { return c.Redis.Mode == RedisNone }
+
+// Scheme returns https with a certificate, and http without one.
+func (c Config) Scheme() string {
+	if c.TLSCert != "" {
+		return "https"
+	}
+	return "http"
+}
 
 // LocalIssuer reports whether the server vouches for identities itself, which it does on loopback only.
 func (c Config) LocalIssuer() bool { return c.OIDCIssuer == "" && c.JWTKey.Algorithm == "" }

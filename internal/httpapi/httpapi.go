@@ -185,11 +185,24 @@ func (a *api) trusts(r *http.Request) bool {
 		slices.Contains(a.options.AllowedOrigins, origin)
 }
 
+// maxStreams is how many requests one HTTP/2 connection may have under way. It also bounds rapid resets: a request that was reset
+// keeps its place until its handler has ended, and net/http closes the connection when four times as many wait for a place.
+const maxStreams = 100
+
+// maxHeader is how large the header of a request may be; net/http allows a few KiB more.
+const maxHeader = 64 << 10
+
 // Server returns a server whose clients cannot hold a connection by being slow. The time to write counts from when the
 // header was read: the sign-in, waiting to be read, sending the body, waiting for its turn and the operation must fit into it.
 // Streams lift it for themselves.
+//
+// It speaks HTTP/1.1, HTTP/2 where TLS agrees on it, and HTTP/2 without TLS with clients that begin with it, as proxies do.
 func Server(h http.Handler, addr string, timeout time.Duration) *http.Server {
 	const writing = 15 * time.Second
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
 		Addr:              addr,
 		Handler:           h,
@@ -197,6 +210,14 @@ func Server(h http.Handler, addr string, timeout time.Duration) *http.Server {
 		ReadTimeout:       request.MaxReading,
 		WriteTimeout:      2*request.MaxReading + 3*timeout + writing,
 		IdleTimeout:       60 * time.Second,
-		MaxHeaderBytes:    64 << 10,
+		MaxHeaderBytes:    maxHeader,
+		Protocols:         &protocols,
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxStreams,
+			// The deadlines of requests reset a stream and leave the connection: these find clients that are gone or do not read.
+			SendPingTimeout:  30 * time.Second,
+			PingTimeout:      15 * time.Second,
+			WriteByteTimeout: 30 * time.Second,
+		},
 	}
 }

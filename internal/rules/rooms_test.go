@@ -80,7 +80,7 @@ var rooms = map[string][]string{
 	"internal/jobs":        {"internal/task"},
 	"internal/redisclient": {},
 	"internal/queue":       {"internal/fault", "internal/labelling", "internal/project"},
-	"internal/httpapi":     {"graph/model", "internal/fault", "internal/httpapi/admission", "internal/httpapi/caller", "internal/httpapi/connection", "internal/httpapi/document", "internal/httpapi/eventstream", "internal/httpapi/execution", "internal/httpapi/present", "internal/httpapi/refusal", "internal/httpapi/request", "internal/httpapi/response", "internal/httpapi/signin", "internal/httpapi/socket", "internal/telemetry", "internal/viewer", "loaders", "resolvers"},
+	"internal/httpapi":     {"graph/model", "internal/fault", "internal/httpapi/admission", "internal/httpapi/caller", "internal/httpapi/connection", "internal/httpapi/document", "internal/httpapi/eventstream", "internal/httpapi/execution", "internal/httpapi/present", "internal/httpapi/refusal", "internal/httpapi/request", "internal/httpapi/response", "internal/httpapi/signin", "internal/httpapi/socket", "internal/limit", "internal/telemetry", "internal/viewer", "loaders", "resolvers"},
 
 	"internal/httpapi/admission":   {"internal/fault", "internal/httpapi/caller", "internal/httpapi/document", "internal/httpapi/present", "internal/httpapi/request", "internal/limit", "internal/memory", "internal/viewer"},
 	"internal/httpapi/caller":      {"internal/viewer"},

@@ -23,6 +23,7 @@ import (
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/gid"
+	"github.com/taggie/taggie/internal/httpapi"
 	"github.com/taggie/taggie/internal/httpapi/admission"
 	"github.com/taggie/taggie/internal/httpapi/connection"
 	"github.com/taggie/taggie/internal/httpapi/document"
@@ -47,7 +48,7 @@ func declared(t *testing.T) []limit.Room {
 	set, err := config.Limits()
 	require.NoError(t, err)
 	return []limit.Room{
-		{Name: "internal/config", Limits: set}, {Name: "internal/httpapi/request", Limits: request.Limits()}, {Name: "internal/httpapi/admission", Limits: admission.Limits()}, {Name: "internal/httpapi/execution", Limits: execution.Limits()}, {Name: "internal/httpapi/connection", Limits: connection.Limits()}, {Name: "internal/httpapi/socket", Limits: socket.Limits()}, {Name: "internal/httpapi/present", Limits: present.Limits()}, {Name: "internal/httpapi/document", Limits: document.Limits()}, {Name: "internal/edge", Limits: edge.Limits()},
+		{Name: "internal/config", Limits: set}, {Name: "internal/httpapi", Limits: httpapi.Limits()}, {Name: "internal/httpapi/request", Limits: request.Limits()}, {Name: "internal/httpapi/admission", Limits: admission.Limits()}, {Name: "internal/httpapi/execution", Limits: execution.Limits()}, {Name: "internal/httpapi/connection", Limits: connection.Limits()}, {Name: "internal/httpapi/socket", Limits: socket.Limits()}, {Name: "internal/httpapi/present", Limits: present.Limits()}, {Name: "internal/httpapi/document", Limits: document.Limits()}, {Name: "internal/edge", Limits: edge.Limits()},
 		{Name: "internal/auth", Limits: auth.Limits()}, {Name: "internal/gid", Limits: gid.Limits()}, {Name: "internal/page", Limits: page.Limits()},
 		{Name: "internal/idempotency", Limits: idempotency.Limits()}, {Name: "internal/user", Limits: user.Limits()},
 		{Name: "internal/note", Limits: note.Limits()}, {Name: "internal/tag", Limits: tag.Limits()}, {Name: "internal/entity", Limits: entity.Limits()},

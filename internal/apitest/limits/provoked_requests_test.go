@@ -77,6 +77,10 @@ func provokedRequests() map[string]map[string]provocation {
 				return p.Requests([]byte("eleven byte"), apitest.Vars{"type": "text/plain"})
 			}),
 		},
+		"internal/httpapi": {
+			"Requests in progress, those that the client has reset included, an HTTP/2 connection": testedIn(room, "TestAConnectionHasAsManyStreamsAsItMay", "maxStreams + 1"),
+			"Size of the header, without what the protocol adds, a request":                        testedIn(room, "TestHeadersAreBoundedInHTTP2", "70 << 10"),
+		},
 		"internal/httpapi/request": {
 			"Size of the body, or of a message of a socket, a request": asked(func(p *provoker) *apitest.Answer {
 				return p.Send([]byte(`{"query":"{ viewer { id } }","variables":{"a":"` + p.long() + `"}}`))
