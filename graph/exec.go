@@ -257,6 +257,12 @@ type ComplexityRoot struct {
 		Score             func(childComplexity int) int
 	}
 
+	DeleteTeamPayload struct {
+		Problem func(childComplexity int) int
+		Project func(childComplexity int) int
+		Team    func(childComplexity int) int
+	}
+
 	DeletedNote struct {
 		DeletedAt func(childComplexity int) int
 		ID        func(childComplexity int) int
@@ -595,6 +601,7 @@ type ComplexityRoot struct {
 		DeleteProject          func(childComplexity int, input model.DeleteProjectInput) int
 		DeleteScore            func(childComplexity int, input model.DeleteScoreInput) int
 		DeleteSnapshot         func(childComplexity int, input model.DeleteSnapshotInput) int
+		DeleteTeam             func(childComplexity int, input model.DeleteTeamInput) int
 		DropDeadLetter         func(childComplexity int, input model.DropDeadLetterInput) int
 		EndShares              func(childComplexity int, input model.EndSharesInput) int
 		ExtendClaim            func(childComplexity int, input model.ExtendClaimInput) int
@@ -1420,6 +1427,7 @@ type ComplexityRoot struct {
 
 	Team struct {
 		CreatedAt  func(childComplexity int) int
+		DeletedAt  func(childComplexity int) int
 		Members    func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Name       func(childComplexity int) int
 		Project    func(childComplexity int) int
@@ -1728,6 +1736,7 @@ type MutationResolver interface {
 	PurgeDeletedProject(ctx context.Context, input model.PurgeDeletedProjectInput) (*model.PurgeDeletedProjectPayload, error)
 	CreateTeam(ctx context.Context, input model.CreateTeamInput) (*model.CreateTeamPayload, error)
 	RenameTeam(ctx context.Context, input model.RenameTeamInput) (*model.RenameTeamPayload, error)
+	DeleteTeam(ctx context.Context, input model.DeleteTeamInput) (*model.DeleteTeamPayload, error)
 	PutProjectMember(ctx context.Context, input model.PutProjectMemberInput) (*model.PutProjectMemberPayload, error)
 	RemoveProjectMember(ctx context.Context, input model.RemoveProjectMemberInput) (*model.RemoveProjectMemberPayload, error)
 	CreateProjectImport(ctx context.Context, input model.CreateProjectImportInput) (*model.CreateProjectImportPayload, error)
@@ -2458,6 +2467,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DeleteSnapshotPayload.Score(childComplexity), true
+
+	case "DeleteTeamPayload.problem":
+		if e.ComplexityRoot.DeleteTeamPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteTeamPayload.Problem(childComplexity), true
+	case "DeleteTeamPayload.project":
+		if e.ComplexityRoot.DeleteTeamPayload.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteTeamPayload.Project(childComplexity), true
+	case "DeleteTeamPayload.team":
+		if e.ComplexityRoot.DeleteTeamPayload.Team == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteTeamPayload.Team(childComplexity), true
 
 	case "DeletedNote.deletedAt":
 		if e.ComplexityRoot.DeletedNote.DeletedAt == nil {
@@ -3837,6 +3865,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteSnapshot(childComplexity, args["input"].(model.DeleteSnapshotInput)), true
+	case "Mutation.deleteTeam":
+		if e.ComplexityRoot.Mutation.DeleteTeam == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteTeam_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteTeam(childComplexity, args["input"].(model.DeleteTeamInput)), true
 	case "Mutation.dropDeadLetter":
 		if e.ComplexityRoot.Mutation.DropDeadLetter == nil {
 			break
@@ -7335,6 +7374,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Team.CreatedAt(childComplexity), true
+	case "Team.deletedAt":
+		if e.ComplexityRoot.Team.DeletedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Team.DeletedAt(childComplexity), true
 	case "Team.members":
 		if e.ComplexityRoot.Team.Members == nil {
 			break
@@ -8072,6 +8117,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDeleteProjectInput,
 		ec.unmarshalInputDeleteScoreInput,
 		ec.unmarshalInputDeleteSnapshotInput,
+		ec.unmarshalInputDeleteTeamInput,
 		ec.unmarshalInputDropDeadLetterInput,
 		ec.unmarshalInputDueRange,
 		ec.unmarshalInputEditAnnotationInput,
@@ -8557,6 +8603,11 @@ type Mutation {
   createTeam(input: CreateTeamInput!): CreateTeamPayload
   "Changes the name of a team. For managers."
   renameTeam(input: RenameTeamInput!): RenameTeamPayload
+  """
+  Deletes a team. Its members move to another team of the project, or leave the project, in the same step; more than 40 follow
+  within seconds. What they did still shows the team, which is in no list any more. For managers.
+  """
+  deleteTeam(input: DeleteTeamInput!): DeleteTeamPayload
   "Adds a user to a team, or moves the user there from another team of the project. For managers."
   putProjectMember(input: PutProjectMemberInput!): PutProjectMemberPayload
   "Removes a user from a project. For managers, and for the user who leaves."
@@ -10217,6 +10268,8 @@ type Team implements Node {
   name: String! @shared
   type: TeamType! @shared
   createdAt: DateTime! @shared
+  "When it was deleted; null if it was not. A deleted team is in no list."
+  deletedAt: DateTime @shared
   "The members, ordered by user id."
   members(first: Int, after: Cursor, last: Int, before: Cursor): ProjectMemberConnection @ready
   "What the members did. Eventually consistent."
@@ -10782,6 +10835,32 @@ type RenameTeamPayload {
   "Why nothing was changed."
   problem: TeamProblem
 }
+
+"Input of ` + "`" + `deleteTeam` + "`" + `."
+input DeleteTeamInput {
+  "The id of a ` + "`" + `Team` + "`" + `."
+  teamId: ID!
+  "The id of the ` + "`" + `Team` + "`" + ` of the same project that the members move to. If absent, they leave the project, and what they have is given back."
+  moveTo: ID
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `deleteTeam` + "`" + `."
+type DeleteTeamPayload {
+  "The project; null if there was a problem."
+  project: Project
+  "The team after the change; null if there was a problem."
+  team: Team
+  "Why nothing was changed."
+  problem: DeleteTeamProblem
+}
+
+"""
+Problems that ` + "`" + `deleteTeam` + "`" + ` may report. ` + "`" + `LastManager` + "`" + ` is also reported if a team of more than 40 members is deleted and its
+managers would not be managers any more: move them first.
+"""
+union DeleteTeamProblem = LastManager
 
 "Input of ` + "`" + `putProjectMember` + "`" + `. Give either ` + "`" + `userId` + "`" + ` or ` + "`" + `email` + "`" + `."
 input PutProjectMemberInput {
@@ -12858,6 +12937,18 @@ func (ec *executionContext) childFields_DeleteSnapshotPayload(ctx context.Contex
 	return nil, fmt.Errorf("no field named %q was found under type DeleteSnapshotPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DeleteTeamPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "project":
+		return ec.fieldContext_DeleteTeamPayload_project(ctx, field)
+	case "team":
+		return ec.fieldContext_DeleteTeamPayload_team(ctx, field)
+	case "problem":
+		return ec.fieldContext_DeleteTeamPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteTeamPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DeletedNote(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "noteId":
@@ -14702,6 +14793,8 @@ func (ec *executionContext) childFields_Team(ctx context.Context, field graphql.
 		return ec.fieldContext_Team_type(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Team_createdAt(ctx, field)
+	case "deletedAt":
+		return ec.fieldContext_Team_deletedAt(ctx, field)
 	case "members":
 		return ec.fieldContext_Team_members(ctx, field)
 	case "statistics":
@@ -15742,6 +15835,20 @@ func (ec *executionContext) field_Mutation_deleteSnapshot_args(ctx context.Conte
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.DeleteSnapshotInput, error) {
 			return ec.unmarshalNDeleteSnapshotInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteSnapshotInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteTeam_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.DeleteTeamInput, error) {
+			return ec.unmarshalNDeleteTeamInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteTeamInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -19461,6 +19568,77 @@ func (ec *executionContext) fieldContext_DeleteSnapshotPayload_score(_ context.C
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _DeleteTeamPayload_project(ctx context.Context, field graphql.CollectedField, obj *model.DeleteTeamPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteTeamPayload_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteTeamPayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeleteTeamPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeleteTeamPayload_team(ctx context.Context, field graphql.CollectedField, obj *model.DeleteTeamPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteTeamPayload_team(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Team, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Team) graphql.Marshaler {
+			return ec.marshalOTeam2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeam(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteTeamPayload_team(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeleteTeamPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Team(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeleteTeamPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.DeleteTeamPayload) (ret graphql.Marshaler) {
+	return ec.marshalODeleteTeamProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteTeamProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_DeleteTeamPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteTeamPayload", field, false, false, errors.New("field of type DeleteTeamProblem does not have child fields"))
 }
 
 func (ec *executionContext) _DeletedNote_noteId(ctx context.Context, field graphql.CollectedField, obj *note.Deleted) (ret graphql.Marshaler) {
@@ -23923,6 +24101,50 @@ func (ec *executionContext) fieldContext_Mutation_renameTeam(ctx context.Context
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_renameTeam_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteTeam(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteTeam(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteTeam(ctx, fc.Args["input"].(model.DeleteTeamInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DeleteTeamPayload) graphql.Marshaler {
+			return ec.marshalODeleteTeamPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteTeamPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteTeam(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteTeamPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteTeam_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -35595,6 +35817,13 @@ func (ec *executionContext) fieldContext_Team_createdAt(_ context.Context, field
 	return graphql.NewScalarFieldContext("Team", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
+func (ec *executionContext) _Team_deletedAt(ctx context.Context, field graphql.CollectedField, obj *project.Team) (ret graphql.Marshaler) {
+	return ec.marshalODateTime2timeᚐTime(ctx, field.Selections, obj.DeletedAt)
+}
+func (ec *executionContext) fieldContext_Team_deletedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Team", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
 func (ec *executionContext) _Team_members(ctx context.Context, field graphql.CollectedField, obj *project.Team) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -39448,6 +39677,50 @@ func (ec *executionContext) unmarshalInputDeleteSnapshotInput(ctx context.Contex
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputDeleteTeamInput(ctx context.Context, obj any) (model.DeleteTeamInput, error) {
+	var it model.DeleteTeamInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"teamId", "moveTo", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "teamId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("teamId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TeamID = data
+		case "moveTo":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("moveTo"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MoveTo = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputDropDeadLetterInput(ctx context.Context, obj any) (model.DropDeadLetterInput, error) {
 	var it model.DropDeadLetterInput
 	if obj == nil {
@@ -43114,6 +43387,26 @@ func (ec *executionContext) _DeleteScoreProblem(ctx context.Context, sel ast.Sel
 	}
 }
 
+func (ec *executionContext) _DeleteTeamProblem(ctx context.Context, sel ast.SelectionSet, obj model.DeleteTeamProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.LastManager:
+		return ec._LastManager(ctx, sel, &obj)
+	case *model.LastManager:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._LastManager(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of DeleteTeamProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _FinishProjectItemProblem(ctx context.Context, sel ast.SelectionSet, obj model.FinishProjectItemProblem) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -45604,6 +45897,55 @@ func (ec *executionContext) _DeleteSnapshotPayload(ctx context.Context, sel ast.
 			}
 		case "score":
 			out.Values[i] = ec._DeleteSnapshotPayload_score(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var deleteTeamPayloadImplementors = []string{"DeleteTeamPayload"}
+
+func (ec *executionContext) _DeleteTeamPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteTeamPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeleteTeamPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeleteTeamPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeleteTeamPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteTeamPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteTeamPayload")
+		case "project":
+			out.Values[i] = ec._DeleteTeamPayload_project(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "team":
+			out.Values[i] = ec._DeleteTeamPayload_team(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._DeleteTeamPayload_problem(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -48927,7 +49269,7 @@ func (ec *executionContext) _ItemUseEdge(ctx context.Context, sel ast.SelectionS
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
-var lastManagerImplementors = []string{"LastManager", "PutProjectMemberProblem", "Problem", "RemoveProjectMemberProblem"}
+var lastManagerImplementors = []string{"LastManager", "DeleteTeamProblem", "PutProjectMemberProblem", "Problem", "RemoveProjectMemberProblem"}
 
 func (ec *executionContext) _LastManager(ctx context.Context, sel ast.SelectionSet, obj *model.LastManager) graphql.Marshaler {
 	if m := lean.Write(ctx, &ec.plans, planned, "LastManager", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendLastManager(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._LastManager(ctx, sel, obj) }); m != nil {
@@ -49352,6 +49694,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "renameTeam":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_renameTeam(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteTeam":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteTeam(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -59319,6 +59668,11 @@ func (ec *executionContext) _Team(ctx context.Context, sel ast.SelectionSet, obj
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "deletedAt":
+			out.Values[i] = ec._Team_deletedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "members":
 			field := field
 
@@ -62180,6 +62534,11 @@ func (ec *executionContext) unmarshalNDeleteScoreInput2githubᚗcomᚋtaggieᚋt
 
 func (ec *executionContext) unmarshalNDeleteSnapshotInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteSnapshotInput(ctx context.Context, v any) (model.DeleteSnapshotInput, error) {
 	res, err := ec.unmarshalInputDeleteSnapshotInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNDeleteTeamInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteTeamInput(ctx context.Context, v any) (model.DeleteTeamInput, error) {
+	res, err := ec.unmarshalInputDeleteTeamInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -65574,6 +65933,20 @@ func (ec *executionContext) marshalODeleteSnapshotPayload2ᚖgithubᚗcomᚋtagg
 		return graphql.Null
 	}
 	return ec._DeleteSnapshotPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteTeamPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteTeamPayload(ctx context.Context, sel ast.SelectionSet, v *model.DeleteTeamPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteTeamPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteTeamProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteTeamProblem(ctx context.Context, sel ast.SelectionSet, v model.DeleteTeamProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteTeamProblem(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalODeletedNote2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *note.Deleted) graphql.Marshaler {

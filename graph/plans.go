@@ -150,6 +150,11 @@ var planned = map[string]lean.Type{
 		"deletedSnapshotId": {At: 1, Of: "", Resolved: false},
 		"score":             {At: 2, Of: "Score", Resolved: false},
 	}},
+	"DeleteTeamPayload": {Implements: deleteTeamPayloadImplementors, Fields: map[string]lean.TypeField{
+		"project": {At: 1, Of: "Project", Resolved: false},
+		"team":    {At: 2, Of: "Team", Resolved: false},
+		"problem": {At: 3, Of: "", Resolved: false},
+	}},
 	"DeletedNote": {Implements: deletedNoteImplementors, Fields: map[string]lean.TypeField{
 		"noteId":    {At: 1, Of: "", Resolved: false},
 		"deletedAt": {At: 2, Of: "", Resolved: false},
@@ -994,8 +999,9 @@ var planned = map[string]lean.Type{
 		"name":       {At: 3, Of: "", Resolved: false, Shared: true},
 		"type":       {At: 4, Of: "", Resolved: false, Shared: true},
 		"createdAt":  {At: 5, Of: "", Resolved: false, Shared: true},
-		"members":    {At: 6, Of: "ProjectMemberConnection", Resolved: true},
-		"statistics": {At: 7, Of: "TeamStatistics", Resolved: true},
+		"deletedAt":  {At: 6, Of: "", Resolved: false, Shared: true},
+		"members":    {At: 7, Of: "ProjectMemberConnection", Resolved: true},
+		"statistics": {At: 8, Of: "TeamStatistics", Resolved: true},
 	}},
 	"TeamStatistics": {Implements: teamStatisticsImplementors, Fields: map[string]lean.TypeField{
 		"finished":  {At: 1, Of: "", Resolved: false},
@@ -1979,6 +1985,38 @@ func (ec *executionContext) appendDeleteSnapshotPayload(w *lean.Writer, p *lean.
 			if obj.Score == nil {
 				w.Null()
 			} else if !ec.appendScore(w, f.Below, obj.Score) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendDeleteTeamPayload(w *lean.Writer, p *lean.Plan, obj *model.DeleteTeamPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"DeleteTeamPayload"`...)
+		case 1: // project
+			if obj.Project == nil {
+				w.Null()
+			} else if !ec.appendProject(w, f.Below, obj.Project) {
+				return false
+			}
+		case 2: // team
+			if obj.Team == nil {
+				w.Null()
+			} else if !ec.appendTeam(w, f.Below, obj.Team) {
+				return false
+			}
+		case 3: // problem
+			if obj.Problem == nil {
+				w.Null()
+			} else if !ec.appendDeleteTeamProblem(w, f, obj.Problem) {
 				return false
 			}
 		default:
@@ -7643,7 +7681,13 @@ func (ec *executionContext) appendTeam(w *lean.Writer, p *lean.Plan, obj *projec
 			} else {
 				w.B = scalar.AppendDateTime(w.B, obj.CreatedAt)
 			}
-		case 6: // members
+		case 6: // deletedAt
+			if (obj.DeletedAt).IsZero() {
+				w.Null()
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.DeletedAt)
+			}
+		case 7: // members
 			ctx, fc := w.Call(f, ec.fieldContext_Team_members)
 			if ctx == nil {
 				return false
@@ -7657,7 +7701,7 @@ func (ec *executionContext) appendTeam(w *lean.Writer, p *lean.Plan, obj *projec
 			} else if !ec.appendProjectMemberConnection(w, f.Below, v) {
 				return false
 			}
-		case 7: // statistics
+		case 8: // statistics
 			ctx, _ := w.Call(f, ec.fieldContext_Team_statistics)
 			if ctx == nil {
 				return false
@@ -8845,6 +8889,23 @@ func (ec *executionContext) appendDeleteScoreProblem(w *lean.Writer, f *lean.Pla
 		}
 		if p := w.Plan("ScoreConflict", f); p != nil {
 			return ec.appendScoreConflict(w, p, obj)
+		}
+	}
+	return false
+}
+
+func (ec *executionContext) appendDeleteTeamProblem(w *lean.Writer, f *lean.Planned, v model.DeleteTeamProblem) bool {
+	switch obj := v.(type) {
+	case model.LastManager:
+		if p := w.Plan("LastManager", f); p != nil {
+			return ec.appendLastManager(w, p, &obj)
+		}
+	case *model.LastManager:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("LastManager", f); p != nil {
+			return ec.appendLastManager(w, p, obj)
 		}
 	}
 	return false

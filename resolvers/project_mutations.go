@@ -159,6 +159,27 @@ func (m mutation) RenameTeam(ctx context.Context, in model.RenameTeamInput) (*mo
 	return &model.RenameTeamPayload{Team: after, Problem: problem}, err
 }
 
+func (m mutation) DeleteTeam(ctx context.Context, in model.DeleteTeamInput) (*model.DeleteTeamPayload, error) {
+	id, err := teamID("input.teamId", in.TeamID)
+	if err != nil {
+		return nil, err
+	}
+	del := project.DeleteTeam{Team: id, IdempotencyKey: in.IdempotencyKey.Value()}
+	if to := in.MoveTo.Value(); to != nil {
+		into, err := teamID("input.moveTo", *to)
+		if err != nil {
+			return nil, err
+		}
+		del.MoveTo = &into
+	}
+	t, err := m.Projects.DeleteTeam(ctx, del)
+	after, problem, err := m.doneTeam(ctx, t, err)
+	if after == nil {
+		return &model.DeleteTeamPayload{Problem: problem}, err
+	}
+	return &model.DeleteTeamPayload{Project: m.changed(ctx, id.Project), Team: after}, nil
+}
+
 func (m mutation) PutProjectMember(ctx context.Context, in model.PutProjectMemberInput) (*model.PutProjectMemberPayload, error) {
 	team, err := teamID("input.teamId", in.TeamID)
 	if err != nil {

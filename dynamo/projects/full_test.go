@@ -25,7 +25,7 @@ var fullProject = project.Project{
 
 var fullMember = project.Member{Project: dynamotest.AUUID, User: "u1", Team: "t1", Type: project.Reviewer, AddedAt: dynamotest.FullTime}
 
-var fullTeam = project.Team{TeamID: project.TeamID{Project: dynamotest.AUUID, ID: "t1"}, Name: "Reviewers", Type: project.Reviewer, CreatedAt: dynamotest.FullTime}
+var fullTeam = project.Team{TeamID: project.TeamID{Project: dynamotest.AUUID, ID: "t1"}, Name: "Reviewers", Type: project.Reviewer, CreatedAt: dynamotest.FullTime, DeletedAt: dynamotest.FullTime.Add(time.Second), Into: "t2"}
 
 var fullLabel = project.Label{LabelID: project.LabelID{Project: dynamotest.AUUID, Kind: project.Category, ID: "l1"}, Name: "owl"}
 

@@ -77,9 +77,7 @@ func (db Store) PutMember(ctx context.Context, m project.Member, once idempotenc
 			return db.Transact(ctx, nil, once)
 		}
 		row := dynamo.Action{Table: dynamo.RelationshipEntries, Item: projectMemberRow(m), Failed: stale}
-		team := dynamo.Action{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(teamID(project.TeamID{Project: m.Project, ID: m.Team})), Condition: "#type = :type",
-			Names: map[string]string{"#type": "type"}, Values: dynamo.Attrs{":type": dynamo.Str(string(m.Type))},
-			Failed: func(dynamo.Attrs) error { return fault.New(fault.NotFound, noSuchTeam) }}
+		team := hasTeam(m)
 		if there {
 			sameMember(&row, before)
 			return db.Transact(ctx, append([]dynamo.Action{row, team}, counted(m.Project, 0, managers(m)-managers(before))...), once)
@@ -127,6 +125,13 @@ func (db Store) member(ctx context.Context, id project.ID, user project.UserID) 
 	return project.Member{}, false, errs[0]
 }
 
+// hasTeam is that the team of a member is there, and of the type that the member is.
+func hasTeam(m project.Member) dynamo.Action {
+	return dynamo.Action{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(teamID(project.TeamID{Project: m.Project, ID: m.Team})), Condition: "#type = :type AND attribute_not_exists(deleted_at)",
+		Names: map[string]string{"#type": "type"}, Values: dynamo.Attrs{":type": dynamo.Str(string(m.Type))},
+		Failed: func(dynamo.Attrs) error { return fault.New(fault.NotFound, noSuchTeam) }}
+}
+
 // sameMember makes the membership being as it was read the condition of the action.
 func sameMember(a *dynamo.Action, m project.Member) {
 	a.Condition, a.Names = "#team = :team AND added_at = :added", map[string]string{"#team": "team"}
@@ -159,7 +164,7 @@ func counted(id project.ID, members, managers int) []dynamo.Action {
 				return fault.New(fault.NotFound, noSuchProject)
 			case row["deletion"] != nil: // for a moment
 				return ErrStale
-			case managers < 0 && dynamo.Count(meta.Value["managers"]) <= 1:
+			case managers < 0 && dynamo.Count(meta.Value["managers"]) <= -managers:
 				return project.ErrLastManager
 			case members > 0 && dynamo.Count(meta.Value["members"]) >= project.MaxMembers:
 				return fault.New(fault.Exhausted, "a project has at most %d members: remove some first", project.MaxMembers)
@@ -169,7 +174,7 @@ func counted(id project.ID, members, managers int) []dynamo.Action {
 	}
 	if managers < 0 {
 		a.Condition += " AND #meta.#managers > :last"
-		a.Values[":last"] = dynamo.Number(1)
+		a.Values[":last"] = dynamo.Number(int64(-managers))
 	}
 	if members > 0 {
 		a.Condition += " AND #meta.#members < :most"

@@ -113,6 +113,8 @@ func teamID(id project.TeamID) entity.ID {
 var teamRows = dynamo.LayoutOf(
 	dynamo.Optional(dynamo.OfText("name", func(t *project.Team) *string { return &t.Name })),
 	dynamo.Optional(dynamo.OfText("type", func(t *project.Team) *project.TeamType { return &t.Type })),
+	dynamo.Optional(dynamo.OfInstant("deleted_at", func(t *project.Team) *time.Time { return &t.DeletedAt })),
+	dynamo.Optional(dynamo.OfText("into", func(t *project.Team) *string { return &t.Into })),
 )
 
 func teamRow(t project.Team, version int, updated time.Time) dynamo.Attrs {

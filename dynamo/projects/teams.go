@@ -9,7 +9,9 @@ import (
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/task"
 )
 
 const noSuchTeam = "there is no such team"
@@ -76,4 +78,101 @@ func (db Store) PutTeam(ctx context.Context, t project.Team, create bool, once i
 		now := db.Now()
 		return db.Transact(ctx, []dynamo.Action{list.put(now), {Table: dynamo.EntitiesMaster, Item: teamRow(t, list.Version+1, now)}}, once)
 	})
+}
+
+// DeleteTeam takes a team out of the list, and moves or removes its members.
+//
+// Index: primary. Key: <project>/<project>:TeamList on condition of its version; <team>/<project>:Team, and that of the team to which members move on condition that
+// it is there; then as in EmptyTeam. Cost: 2 BatchGetItem, 1 Query per 100 to 500 members of the project until it is known who is in the team, and 1
+// TransactWriteItems of up to 84 rows and the tasks.
+func (db Store) DeleteTeam(ctx context.Context, t project.Team, follow []task.Task, once idempotency.Key) (moved []project.Member, more bool, err error) {
+	err = db.UntilSettled(ctx, func() error {
+		lists, errs := db.lists(ctx, []entity.ID{listID(t.Project, teamList)})
+		if errs != nil {
+			return errs[0]
+		}
+		list := lists[0]
+		if !slices.ContainsFunc(list.Entries, func(e listed) bool { return e.ID == t.ID }) {
+			now, err := db.teamNow(ctx, t.TeamID)
+			if err == nil && now.DeletedAt.Equal(t.DeletedAt) && now.Into == t.Into { // an earlier attempt, whose answer was lost
+				return nil
+			}
+			return fault.New(fault.NotFound, noSuchTeam)
+		}
+		list.Entries = slices.DeleteFunc(slices.Clone(list.Entries), func(e listed) bool { return e.ID == t.ID })
+		var actions []dynamo.Action
+		if moved, more, actions, err = db.emptied(ctx, t); err != nil {
+			return err
+		}
+		actions = append(actions, list.put(db.Now()), dynamo.Action{Table: dynamo.EntitiesMaster, Item: teamRow(t, list.Version+1, t.DeletedAt)})
+		if more {
+			actions = append(actions, dynamo.TaskActions(follow)...)
+		}
+		return db.Transact(ctx, actions, once)
+	})
+	return moved, more, err
+}
+
+// EmptyTeam moves or removes some members of a deleted team.
+//
+// Index: primary. Key: _subject_key = <project>:Project:<project> AND begins_with(_predicate_key, member:); of each member
+// <project>:Project:<project>/member:0:User:<user> on condition that it is as it was read, and, if they leave, taggie:User:<user>/project:0:Project:<project>; the
+// counters of <project>/<project>:Project; the team to which they move on condition that it is there.
+// Cost: 1 Query per 100 to 500 members of the project until enough are found, and 1 TransactWriteItems of up to 82 rows.
+func (db Store) EmptyTeam(ctx context.Context, t project.Team) (moved []project.Member, err error) {
+	err = db.UntilSettled(ctx, func() error {
+		var actions []dynamo.Action
+		if moved, _, actions, err = db.emptied(ctx, t); err != nil || len(moved) == 0 {
+			return err
+		}
+		return db.Transact(ctx, actions, idempotency.Key{})
+	})
+	return moved, err
+}
+
+// emptied is what moves or removes up to [project.MembersAtOnce] members of a team, and whether there may be more.
+func (db Store) emptied(ctx context.Context, t project.Team) (moved []project.Member, more bool, actions []dynamo.Action, err error) {
+	found, err := db.ListMembers(ctx, t.Project, t.ID, page.Window{Limit: project.MembersAtOnce})
+	if err != nil {
+		return nil, false, nil, err
+	}
+	into := project.Team{}
+	if t.Into != "" {
+		if into, err = db.teamNow(ctx, project.TeamID{Project: t.Project, ID: t.Into}); err != nil {
+			return nil, false, nil, err
+		}
+	}
+	members, managing := 0, 0
+	for _, before := range found.Items {
+		after := before
+		after.Team, after.Type, after.AddedAt = into.ID, into.Type, t.DeletedAt
+		row := dynamo.Action{Table: dynamo.RelationshipEntries, Failed: stale}
+		if t.Into == "" {
+			row.Key, row.Remove = ProjectMemberKey(t.Project, before.User), true
+			actions = append(actions, dynamo.Action{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(projectOf(before.User, t.Project)), Remove: true})
+			members--
+		} else {
+			row.Item = projectMemberRow(after)
+		}
+		sameMember(&row, before)
+		actions = append(actions, row)
+		managing += managers(after) - managers(before)
+		moved = append(moved, after)
+	}
+	if managing < 0 && found.More { // who is left could be the last
+		return nil, false, nil, project.ErrLastManager
+	}
+	if t.Into != "" {
+		actions = append(actions, hasTeam(project.Member{Project: t.Project, Team: into.ID, Type: into.Type}))
+	}
+	return moved, found.More, append(actions, counted(t.Project, members, managing)...), nil
+}
+
+// teamNow reads a team.
+func (db Store) teamNow(ctx context.Context, id project.TeamID) (project.Team, error) {
+	teams, errs := db.TeamsByID(ctx, []project.TeamID{id})
+	if errs != nil {
+		return project.Team{}, errs[0]
+	}
+	return teams[0], nil
 }

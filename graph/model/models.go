@@ -549,6 +549,26 @@ type DeleteSnapshotPayload struct {
 	Score *Score `json:"score,omitempty"`
 }
 
+// Input of `deleteTeam`.
+type DeleteTeamInput struct {
+	// The id of a `Team`.
+	TeamID gid.ID `json:"teamId"`
+	// The id of the `Team` of the same project that the members move to. If absent, they leave the project, and what they have is given back.
+	MoveTo graphql.Omittable[*gid.ID] `json:"moveTo,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `deleteTeam`.
+type DeleteTeamPayload struct {
+	// The project; null if there was a problem.
+	Project *project.Project `json:"project,omitempty"`
+	// The team after the change; null if there was a problem.
+	Team *project.Team `json:"team,omitempty"`
+	// Why nothing was changed.
+	Problem DeleteTeamProblem `json:"problem,omitempty"`
+}
+
 // Input of `dropDeadLetter`.
 type DropDeadLetterInput struct {
 	// The id of a `DeadLetter`.
@@ -842,6 +862,8 @@ type KeyCondition struct {
 type LastManager struct {
 	Message string `json:"message"`
 }
+
+func (LastManager) IsDeleteTeamProblem() {}
 
 func (LastManager) IsPutProjectMemberProblem() {}
 

@@ -67,6 +67,8 @@ type (
 	AddProjectCategoriesProblem any
 	// TeamProblem is an expected outcome of changes of teams.
 	TeamProblem any
+	// DeleteTeamProblem is an expected outcome of deleteTeam.
+	DeleteTeamProblem any
 	// PutProjectMemberProblem is an expected outcome of putProjectMember.
 	PutProjectMemberProblem any
 	// RemoveProjectMemberProblem is an expected outcome of removeProjectMember.

@@ -107,6 +107,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	})
 	handlers := entities.Handlers()
 	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: s.Bucket, Now: now, Count: a.Labelling.importing, Removed: a.Labelling.remover, Originals: items}.Run
+	handlers[project.RunTeam] = projects.EmptyTeam
 	handlers[project.RunRemoval] = a.Labelling.remover.Run
 	handlers[project.RunDeletion], handlers[project.RunErasure] = a.Labelling.eraser.Run, a.Labelling.eraser.Erase
 	handlers[sweepLabels] = projectsStore.SweepLabels

@@ -137,6 +137,8 @@ type Team struct {
 	Name      string
 	Type      TeamType
 	CreatedAt time.Time
+	DeletedAt time.Time // zero unless it was; then it is in no list, and what its members did still tells of it
+	Into      string    // the team to which its members moved when it was deleted; "" when they left
 	as        proof
 }
 

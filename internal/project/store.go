@@ -43,6 +43,13 @@ type Projects interface {
 	// PutTeam creates the team, or changes its name; the type of a team stays. NotFound when the project does not exist;
 	// [NameTaken]; Exhausted above [MaxTeams].
 	PutTeam(ctx context.Context, t Team, create bool, once idempotency.Key) error
+	// DeleteTeam takes a team out of the list, so that nobody is put into it any more, and moves its members to the team t.Into, or removes them
+	// when that is "": some of them at once, all when they are at most [MembersAtOnce]. It returns those whom it moved, as they are then, and whether there may be more;
+	// only then are the tasks recorded. NotFound when one of the teams does not exist any more; [ErrLastManager], also when the team has more managers
+	// than are moved at once, and they would not be managers any more.
+	DeleteTeam(ctx context.Context, t Team, follow []task.Task, once idempotency.Key) (moved []Member, more bool, err error)
+	// EmptyTeam moves or removes some more members of a team that was deleted. It returns them, and nobody when all are.
+	EmptyTeam(ctx context.Context, t Team) ([]Member, error)
 	// ListTeams lists the teams of each project, by when they were created. It sees every acknowledged write.
 	ListTeams(ctx context.Context, ids []ID) ([][]Team, []error)
 	// TeamsByID returns the team or the error of each id, in the order of ids.
@@ -146,8 +153,12 @@ type Transfers interface {
 	ListExports(ctx context.Context, id ID, w page.Window) (page.Slice[Export], error)
 }
 
+// MembersAtOnce is how many members of a deleted team move in one step.
+const MembersAtOnce = 40
+
 // The kinds of tasks.
 const (
+	RunTeam   task.Kind = "project-team" // moves the members of a deleted team
 	RunImport task.Kind = "project-import"
 	RunExport task.Kind = "project-export"
 )

@@ -8,6 +8,7 @@ import (
 	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/task"
 )
 
 // CreateTeam is the input of [Service.CreateTeam].
@@ -70,6 +71,68 @@ func (s *Service) RenameTeam(ctx context.Context, in RenameTeam) (Team, error) {
 	}, func(ctx context.Context, result []string) (Team, error) {
 		return domain.Gone(s.team(ctx, in.Team, Taggie))
 	})
+}
+
+// DeleteTeam is the input of [Service.DeleteTeam].
+type DeleteTeam struct {
+	Team           TeamID
+	MoveTo         *TeamID // its members; nil when they leave the project
+	IdempotencyKey *string `json:"-"`
+}
+
+// DeleteTeam deletes a team, for managers. Its members move to another team, or leave, in the same step, or by a task if they are more than
+// [MembersAtOnce]. What they did still tells of the team. It returns the team; [ErrLastManager] is an expected outcome.
+func (s *Service) DeleteTeam(ctx context.Context, in DeleteTeam) (Team, error) {
+	if in.MoveTo != nil && (in.MoveTo.Project != in.Team.Project || in.MoveTo.ID == in.Team.ID) {
+		return Team{}, fault.Invalidf("input.moveTo", "give another team of the same project")
+	}
+	return once(ctx, s, "deleteTeam", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Team, error) {
+		t, err := s.team(ctx, in.Team, Manager)
+		if err != nil || !t.DeletedAt.IsZero() {
+			return t, err
+		}
+		if in.MoveTo != nil {
+			if _, err := s.team(ctx, *in.MoveTo, Manager); err != nil {
+				return Team{}, err
+			}
+			t.Into = in.MoveTo.ID
+		}
+		t.DeletedAt = domain.Later(s.o.Now, t.CreatedAt)
+		follow := task.Task{Kind: RunTeam, ID: t.ID, Scope: string(t.Project), Due: t.DeletedAt}
+		moved, _, err := s.o.Store.DeleteTeam(ctx, t, []task.Task{follow}, key.With(t.ID))
+		if err != nil {
+			return Team{}, err
+		}
+		s.tellEmptied(ctx, t, moved)
+		return t, nil
+	}, func(ctx context.Context, _ []string) (Team, error) { return domain.Gone(s.team(ctx, in.Team, Taggie)) })
+}
+
+// EmptyTeam moves the members of a deleted team that has more than [MembersAtOnce]. It is the [task.Handler] of [RunTeam].
+func (s *Service) EmptyTeam(ctx context.Context, of task.Task) (time.Time, error) {
+	t, err := domain.First(s.o.Store.TeamsByID(ctx, []TeamID{{Project: ID(of.Scope), ID: of.ID}}))
+	for err == nil {
+		var moved []Member
+		if moved, err = s.o.Store.EmptyTeam(ctx, t); len(moved) == 0 {
+			break
+		}
+		s.tellEmptied(ctx, t, moved)
+	}
+	if fault.Is(err, fault.NotFound) { // with its project
+		err = nil
+	}
+	return time.Time{}, err
+}
+
+// tellEmptied tells of members that a deleted team has no more.
+func (s *Service) tellEmptied(ctx context.Context, t Team, moved []Member) {
+	for _, m := range moved {
+		if t.Into == "" {
+			s.tellLeft(ctx, t.Project, m.User)
+		} else {
+			s.tellMoved(ctx, t.Project, m.User, t.Into)
+		}
+	}
 }
 
 func (s *Service) putTeam(ctx context.Context, t Team, create bool, key idempotency.Key) (Team, error) {

@@ -89,6 +89,7 @@ var arguments = map[string]string{
 	"Mutation.addProjectCategories": `(input: {projectId: $project, categories: [$fresh]})`,
 	"Mutation.createTeam":           `(input: {projectId: $project, name: $fresh, type: TAGGIE})`,
 	"Mutation.renameTeam":           `(input: {teamId: $reviewers, name: $fresh})`,
+	"Mutation.deleteTeam":           `(input: {teamId: $taggies, moveTo: $reviewers})`,
 	"Mutation.putProjectMember":     `(input: {teamId: $taggies, userId: $stranger})`,
 	"Mutation.removeProjectMember":  `(input: {projectId: $project, userId: $view})`,
 	"Mutation.createProjectImport":  `(input: {projectId: $project, format: JSON_LINES, bytes: 10})`,
@@ -205,6 +206,7 @@ var starts = map[string][]string{
 	"LastManager": {
 		`mutation putProjectMember(input: {teamId: $taggies, userId: $owner}) . problem`,
 		`mutation removeProjectMember(input: {projectId: $project, userId: $owner}) . problem`,
+		`mutation deleteTeam(input: {teamId: $managers}) . problem`,
 	},
 
 	"TeamStatistics": {`query project(id: $project) . viewerMember . team . statistics`},
@@ -273,7 +275,7 @@ var shownTypes = []string{
 var ofSome = []string{
 	"ProjectItem.category", "ProjectItem.subcategory", "ProjectItem.claim", "ProjectItem.returnedTo", "ProjectItemEffort.undoneAt", "ProjectItemEffort.review",
 	"ProjectImport.endedAt", "Score.snapshot", "Item.score", "ProjectItem.item", "ProjectItem.url", "ProjectItem.metadata",
-	"Project.queueRebuild", "ProjectRemoval.undoUntil", "Item.withdrawnAt",
+	"Project.queueRebuild", "ProjectRemoval.undoUntil", "Item.withdrawnAt", "Team.deletedAt",
 }
 
 // unseen are mutations that change nothing which a snapshot shows, or nothing for some who may send them.

@@ -142,6 +142,10 @@ var entityMutations = map[string]repeated{
 		}),
 		selection: "team { id name } problem { __typename }", other: apitest.Vars{"name": "U"},
 	},
+	"deleteTeam": {
+		prepare:   inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars { return apitest.Vars{"teamId": l.Team} }),
+		selection: "team { id deletedAt } problem { __typename }", other: apitest.Vars{"teamId": apitest.GIDOf("Team", "a", "b")},
+	},
 	"putProjectMember": {
 		prepare: inProject(func(l apitest.Crew, bob *apitest.Client) apitest.Vars {
 			return apitest.Vars{"teamId": l.Team, "userId": bob.ID}
