@@ -136,18 +136,20 @@ func (db Store) emptied(ctx context.Context, t project.Team) (moved []project.Me
 	if err != nil {
 		return nil, false, nil, err
 	}
-	into := project.Team{}
-	if t.Into != "" {
-		if into, err = db.teamNow(ctx, project.TeamID{Project: t.Project, ID: t.Into}); err != nil {
+	into := project.Team{Into: t.Into}
+	for begun := false; into.Into != "" && (!begun || !into.DeletedAt.IsZero()); begun = true { // who moves to a team that was deleted since moves on with it
+		if into, err = db.teamNow(ctx, project.TeamID{Project: t.Project, ID: into.Into}); err != nil {
 			return nil, false, nil, err
 		}
 	}
+	leave := into.ID == "" || !into.DeletedAt.IsZero()
 	members, managing := 0, 0
 	for _, before := range found.Items {
 		after := before
 		after.Team, after.Type, after.AddedAt = into.ID, into.Type, t.DeletedAt
 		row := dynamo.Action{Table: dynamo.RelationshipEntries, Failed: stale}
-		if t.Into == "" {
+		if leave {
+			after.Team, after.Type = "", ""
 			row.Key, row.Remove = ProjectMemberKey(t.Project, before.User), true
 			actions = append(actions, dynamo.Action{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(projectOf(before.User, t.Project)), Remove: true})
 			members--
@@ -162,7 +164,7 @@ func (db Store) emptied(ctx context.Context, t project.Team) (moved []project.Me
 	if managing < 0 && found.More { // who is left could be the last
 		return nil, false, nil, project.ErrLastManager
 	}
-	if t.Into != "" {
+	if !leave {
 		actions = append(actions, hasTeam(project.Member{Project: t.Project, Team: into.ID, Type: into.Type}))
 	}
 	return moved, found.More, append(actions, counted(t.Project, members, managing)...), nil

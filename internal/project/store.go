@@ -44,11 +44,12 @@ type Projects interface {
 	// [NameTaken]; Exhausted above [MaxTeams].
 	PutTeam(ctx context.Context, t Team, create bool, once idempotency.Key) error
 	// DeleteTeam takes a team out of the list, so that nobody is put into it any more, and moves its members to the team t.Into, or removes them
-	// when that is "": some of them at once, all when they are at most [MembersAtOnce]. It returns those whom it moved, as they are then, and whether there may be more;
+	// when that is "": some of them at once, all when they are at most [MembersAtOnce]. It returns those whom it moved, as they are then, in no team if they left, and whether there may be more;
 	// only then are the tasks recorded. NotFound when one of the teams does not exist any more; [ErrLastManager], also when the team has more managers
 	// than are moved at once, and they would not be managers any more.
 	DeleteTeam(ctx context.Context, t Team, follow []task.Task, once idempotency.Key) (moved []Member, more bool, err error)
-	// EmptyTeam moves or removes some more members of a team that was deleted. It returns them, and nobody when all are.
+	// EmptyTeam moves or removes some more members of a team that was deleted, also when the team to which they move was deleted since. It returns them,
+	// and nobody when all are.
 	EmptyTeam(ctx context.Context, t Team) ([]Member, error)
 	// ListTeams lists the teams of each project, by when they were created. It sees every acknowledged write.
 	ListTeams(ctx context.Context, ids []ID) ([][]Team, []error)

@@ -127,10 +127,10 @@ func (s *Service) EmptyTeam(ctx context.Context, of task.Task) (time.Time, error
 // tellEmptied tells of members that a deleted team has no more.
 func (s *Service) tellEmptied(ctx context.Context, t Team, moved []Member) {
 	for _, m := range moved {
-		if t.Into == "" {
+		if m.Team == "" {
 			s.tellLeft(ctx, t.Project, m.User)
 		} else {
-			s.tellMoved(ctx, t.Project, m.User, t.Into)
+			s.tellMoved(ctx, t.Project, m.User, m.Team)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package projecttest
 
 import (
+	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/storetest"
+	"github.com/taggie/taggie/internal/task"
 )
 
 func namesOfLabels(labels []project.Label) []string {
@@ -309,4 +312,46 @@ func listedMembers(t *testing.T, w *World) {
 	assert.Len(t, storetest.Pages(t, 4, list(day.ID)), 9)
 	assert.Equal(t, []string{string(w.Ada)}, storetest.Pages(t, 1, list(w.Team.ID)))
 	assert.Empty(t, storetest.Pages(t, 1, list("nothing")))
+}
+
+// A team of more members than move in one step is deleted, and so is the team to which they move, before they have.
+func deletedTeam(t *testing.T, w *World) {
+	day, night, dawn := w.team("Day", project.Taggie), w.team("Night", project.Taggie), w.team("Dawn", project.Reviewer)
+	var all []project.UserID
+	for i := range project.MembersAtOnce + 5 {
+		all = append(all, w.SignUp(fmt.Sprint("member", i)))
+		require.NoError(t, w.put(all[i], day))
+	}
+	remove := func(of *project.Team, into string) (int, bool) {
+		of.DeletedAt, of.Into = w.Clock.Now(), into
+		follow := task.Task{Kind: project.RunTeam, ID: of.ID, Scope: string(of.Project), Due: of.DeletedAt}
+		moved, more, err := w.Projects.DeleteTeam(t.Context(), *of, []task.Task{follow}, idempotency.Key{})
+		require.NoError(t, err)
+		due, err := w.Tasks.ListDueTasks(t.Context(), w.Clock.Now(), 5)
+		require.NoError(t, err)
+		assert.Equal(t, more, slices.Contains(due, follow))
+		return len(moved), more
+	}
+	n, more := remove(&day, night.ID)
+	assert.Equal(t, []any{project.MembersAtOnce, true}, []any{n, more})
+	storetest.IsFault(t, w.put(all[0], day), fault.NotFound)
+	n, more = remove(&night, dawn.ID)
+	assert.Equal(t, []any{project.MembersAtOnce, false}, []any{n, more})
+	rest, err := w.Projects.EmptyTeam(t.Context(), day)
+	require.NoError(t, err)
+	assert.Len(t, rest, 5)
+	for _, m := range rest {
+		assert.Equal(t, []any{dawn.ID, project.Reviewer}, []any{m.Team, m.Type})
+	}
+	rest, err = w.Projects.EmptyTeam(t.Context(), day)
+	require.NoError(t, err)
+	assert.Empty(t, rest)
+	members, errs := w.Projects.MembersByID(t.Context(), w.Project.ID, all)
+	require.Nil(t, errs)
+	for _, m := range members {
+		assert.Equal(t, dawn.ID, m.Team)
+	}
+	w.Team.DeletedAt, w.Team.Into = w.Clock.Now(), dawn.ID
+	_, _, err = w.Projects.DeleteTeam(t.Context(), w.Team, nil, idempotency.Key{})
+	require.ErrorIs(t, err, project.ErrLastManager)
 }

@@ -255,6 +255,7 @@ func Suite(t *testing.T, open Open) {
 		"tasks follow from imports":                           followingTasks,
 		"each change of a project happens once per key":       projectsOncePerKey,
 		"a deleted project has no members":                    deletedProject,
+		"a deleted team has no members":                       deletedTeam,
 		"a deletion is undone before it is done":              deletionThatIsUndone,
 	})
 }
