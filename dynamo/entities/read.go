@@ -262,3 +262,32 @@ func preceding(key string) string {
 	}
 	return filled(rest + string(r-1))
 }
+
+// Sweep hands all entities of a partition of types over, page by page, by when they changed last. What is changed meanwhile moves to the end, where
+// it is met again: nothing is missed.
+//
+// Index: entities_by_type, eventually consistent. Key: _scope_type_key = pk. Cost: 1 Query per started megabyte.
+func Sweep[T any](ctx context.Context, db *dynamo.DB, pk string, decode func(dynamo.Item, *T) error, page func([]T) error) error {
+	s := dynamo.Span{Table: dynamo.EntitiesMaster, Index: dynamo.EntitiesByType, PK: pk, Single: true}
+	for {
+		var found []T
+		next, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
+			var of T
+			err := decode(item, &of)
+			found = append(found, of)
+			return true, err
+		})
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			if err := page(found); err != nil {
+				return err
+			}
+		}
+		if next == nil {
+			return nil
+		}
+		s.Start = next
+	}
+}

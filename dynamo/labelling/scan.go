@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/entities"
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/dynamo/projects"
 	"github.com/taggie/taggie/internal/labelling"
@@ -59,7 +60,7 @@ func (db Store) CountItems(ctx context.Context, p project.ID) (int, error) {
 // Index: entities_by_type, eventually consistent. Key: _scope_type_key = <project>:ProjectItem~<shard>. Cost: 1 Query per
 // started megabyte.
 func (db Store) ScanItems(ctx context.Context, p project.ID, shard int, page func([]project.Item) error) error {
-	return sweep(ctx, db.DB, keys.ShardedScopeTypeKey(string(p), projects.ItemType, shard), projects.DecodeItem, page)
+	return entities.Sweep(ctx, db.DB, keys.ShardedScopeTypeKey(string(p), projects.ItemType, shard), projects.DecodeItem, page)
 }
 
 // ScanEfforts reads the efforts of a shard by when they changed last.
@@ -67,32 +68,5 @@ func (db Store) ScanItems(ctx context.Context, p project.ID, shard int, page fun
 // Index: entities_by_type, eventually consistent. Key: _scope_type_key = <project>:ProjectItemEffort~<shard>. Cost: 1 Query
 // per started megabyte.
 func (db Store) ScanEfforts(ctx context.Context, p project.ID, shard int, page func([]project.Effort) error) error {
-	return sweep(ctx, db.DB, keys.ShardedScopeTypeKey(string(p), projects.EffortType, shard), projects.DecodeEffort, page)
-}
-
-// sweep hands all entities of a partition over, page by page. What is changed meanwhile moves to the end, where it is met
-// again: nothing is missed.
-func sweep[T any](ctx context.Context, db *dynamo.DB, pk string, decode func(dynamo.Item, *T) error, page func([]T) error) error {
-	s := dynamo.Span{Table: dynamo.EntitiesMaster, Index: dynamo.EntitiesByType, PK: pk, Single: true}
-	for {
-		var found []T
-		next, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
-			var of T
-			err := decode(item, &of)
-			found = append(found, of)
-			return true, err
-		})
-		if err != nil {
-			return err
-		}
-		if len(found) > 0 {
-			if err := page(found); err != nil {
-				return err
-			}
-		}
-		if next == nil {
-			return nil
-		}
-		s.Start = next
-	}
+	return entities.Sweep(ctx, db.DB, keys.ShardedScopeTypeKey(string(p), projects.EffortType, shard), projects.DecodeEffort, page)
 }

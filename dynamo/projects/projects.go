@@ -37,24 +37,29 @@ func stale(dynamo.Attrs) error { return ErrStale }
 // Index: primary. Key: _id = <project> AND _scope_type_key = <project>:Project; _subject_key = <project>:Project:<project>
 // AND _predicate_key = member:0:User:<user>. Cost: ⌈2n/100⌉ BatchGetItem.
 func (db Store) ProjectsByID(ctx context.Context, user project.UserID, ids []project.ID) ([]project.Project, []error) {
-	projects := make([]project.Project, len(ids))
+	projects, errs, members := db.projectsWith(ctx, user, ids, projectMemberOf)
+	for i, err := range members {
+		if err != dynamo.ErrMissing && errs[i] == nil { //nolint:errorlint // BatchGet returns it bare
+			errs[i] = err // who cannot be told from a stranger must not be taken for one
+		}
+	}
+	return projects, dynamo.Missing(errs, noSuchProject)
+}
+
+// projectsWith reads projects with a relation of the user, and returns the errors of both; "" for a user is nobody, of whom nothing is read.
+func (db Store) projectsWith(ctx context.Context, user project.UserID, ids []project.ID, relation func(project.ID, project.UserID) entity.Relation) (projects []project.Project, errs, members []error) {
+	projects = make([]project.Project, len(ids))
 	wants := make([]dynamo.Want, 0, 2*len(ids))
 	for i, id := range ids {
 		wants = append(wants, dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(ProjectID(id)), Decode: func(item dynamo.Item) error { return DecodeProject(item, &projects[i]) }})
 	}
 	if user != "" {
 		for i, id := range ids {
-			wants = append(wants, dynamo.Want{Table: dynamo.RelationshipEntries, Key: ProjectMemberKey(id, user), Decode: func(item dynamo.Item) error { return DecodeProjectMember(item, &projects[i].Member) }})
+			wants = append(wants, dynamo.Want{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(relation(id, user)), Decode: func(item dynamo.Item) error { return DecodeProjectMember(item, &projects[i].Member) }})
 		}
 	}
 	all := db.BatchGet(ctx, wants)
-	errs := all[:len(ids)]
-	for i, err := range all[len(ids):] {
-		if err != dynamo.ErrMissing && errs[i] == nil { //nolint:errorlint // BatchGet returns it bare
-			errs[i] = err // who cannot be told from a stranger must not be taken for one
-		}
-	}
-	return projects, dynamo.Missing(errs, noSuchProject)
+	return projects, all[:len(ids)], all[len(ids):]
 }
 
 // ProjectAs reads a project as each of many users is in it; who is no member has none in it. The errors are aligned with users.

@@ -104,3 +104,11 @@ func Later(now func() time.Time, than time.Time) time.Time {
 	}
 	return at
 }
+
+// IgnoreMissing is no error when something is not there, and err otherwise.
+func IgnoreMissing(err error) error {
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	return err
+}

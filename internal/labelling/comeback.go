@@ -178,7 +178,7 @@ func (s *Service) comeBackOne(ctx context.Context, p project.Project, before pro
 			return &shown, nil
 		}
 		if !errors.As(err, &conflict) {
-			return nil, ignoreMissing(err)
+			return nil, domain.IgnoreMissing(err)
 		}
 		before = conflict.Current
 	}

@@ -204,7 +204,7 @@ func (c *Comparison) compare(ctx context.Context, p project.ID, why doubt) (sett
 	}
 	teams, err := domain.First(c.Truth.ListTeams(ctx, []project.ID{p}))
 	if err != nil {
-		return true, ignoreMissing(err)
+		return true, domain.IgnoreMissing(err)
 	}
 	ids := make([]string, len(teams))
 	for i, t := range teams {

@@ -68,7 +68,7 @@ func (c *Consumer) Handle(ctx context.Context, m Message) error {
 		return err
 	}
 	read := h.read(ctx)
-	if ignoreMissing(read) != nil {
+	if domain.IgnoreMissing(read) != nil {
 		return read
 	}
 	// Between this look and the queue's following lies less than a rebuild waits. See [Rebuilder.Rebuild].

@@ -73,7 +73,7 @@ func (e *Eraser) Run(ctx context.Context, t task.Task) (time.Time, error) {
 	for {
 		p, err := domain.First(e.Truth.ProjectsByID(ctx, "", []project.ID{project.ID(t.Scope)}))
 		if err != nil {
-			return time.Time{}, ignoreMissing(err)
+			return time.Time{}, domain.IgnoreMissing(err)
 		}
 		switch p.Deletion.State {
 		case project.Deleting:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/project"
 )
 
@@ -57,5 +58,5 @@ func (c *Importing) fill(ctx context.Context, p project.ID) {
 // began with may be older than what is to be counted.
 func (c *Importing) Recount(ctx context.Context, p project.ID) error {
 	_, err := c.rebuild.Rebuild(ctx, p, true)
-	return ignoreMissing(err) // of a project that is gone there is nothing to count
+	return domain.IgnoreMissing(err) // of a project that is gone there is nothing to count
 }

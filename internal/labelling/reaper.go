@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
@@ -118,7 +119,7 @@ func (r *Reaper) expire(ctx context.Context, item project.Item) error {
 	if _, conflict := errors.AsType[*project.ItemConflict](err); conflict {
 		return nil // somebody was faster; if it was to extend the claim, it is looked at again
 	}
-	return ignoreMissing(err)
+	return domain.IgnoreMissing(err)
 }
 
 // scan looks for claims that the queue does not know, now and then.

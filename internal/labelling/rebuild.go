@@ -341,7 +341,7 @@ func (w *rebuilding) replace(ctx context.Context, names map[string]bool) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		for i, id := range chunks[n] {
-			if err := ignoreMissing(failed[i]); err != nil {
+			if err := domain.IgnoreMissing(failed[i]); err != nil {
 				errs[n] = err
 				return
 			}

@@ -70,7 +70,7 @@ func (r *Remover) remove(ctx context.Context, is project.Removal, resumed bool) 
 func (r *Remover) removeImported(ctx context.Context, is project.Removal, done func(context.Context, []project.ItemID) error) (time.Time, error) {
 	of, err := domain.First(r.Truth.ImportsByID(ctx, []project.TransferID{{Project: is.Project, ID: is.Import}}))
 	if err != nil {
-		return time.Time{}, ignoreMissing(err)
+		return time.Time{}, domain.IgnoreMissing(err)
 	}
 	if settled := of.EndedAt.Add(r.settle); r.Now().Before(settled) {
 		return settled, nil

@@ -44,7 +44,7 @@ func (r *Remover) Run(ctx context.Context, t task.Task) (time.Time, error) {
 	for {
 		is, err := domain.First(r.Truth.RemovalsByID(ctx, []project.TransferID{project.RemovalOf(t)}))
 		if err != nil {
-			return time.Time{}, ignoreMissing(err)
+			return time.Time{}, domain.IgnoreMissing(err)
 		}
 		var again time.Time
 		switch is.State {
@@ -195,10 +195,10 @@ func (r *Remover) until(ctx context.Context, i project.Item, efforts []project.E
 			err = r.move(ctx, &m, idempotency.Key{})
 		}
 		if err == nil && last || err != nil && !errors.As(err, &conflict) {
-			return ignoreMissing(err)
+			return domain.IgnoreMissing(err)
 		}
 		if i, efforts, err = r.Truth.ItemWithEfforts(ctx, i.ItemID); err != nil {
-			return ignoreMissing(err)
+			return domain.IgnoreMissing(err)
 		}
 	}
 	return retry.Busy("this item")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
@@ -137,7 +138,7 @@ func (c *reviewing) still(ctx context.Context, r project.ReviewsRequest, have []
 		if errs != nil {
 			failed = errs[n]
 		}
-		if err := ignoreMissing(failed); err != nil {
+		if err := domain.IgnoreMissing(failed); err != nil {
 			return nil, err
 		}
 		if failed == nil && e.AwaitsReview() && (r.Author == "" || r.Author == e.User) && (r.Category == "" || r.Category == e.Category) {

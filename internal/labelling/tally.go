@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/project"
 )
 
@@ -229,11 +228,4 @@ func (t *tally) parts(labels []project.Label, teams []project.Team, suggested []
 		p.Applied = append(p.Applied, id)
 	}
 	return parts
-}
-
-func ignoreMissing(err error) error {
-	if fault.Is(err, fault.NotFound) {
-		return nil
-	}
-	return err
 }

@@ -79,8 +79,8 @@ func (p Project) Task(kind task.Kind, due time.Time) task.Task {
 	return task.Task{Kind: kind, ID: string(p.ID) + "-" + strconv.Itoa(p.Version), Scope: string(p.ID), Due: due}
 }
 
-// ErrNotDeleted says that a project was brought back, or is being erased.
-var ErrNotDeleted = &fault.Error{Kind: fault.Conflict, Message: "it is too late: the project is being erased"}
+// ErrErasing says that a deleted project cannot be brought back any more.
+var ErrErasing = &fault.Error{Kind: fault.Conflict, Message: "it is too late: the project is being erased"}
 
 // Delete is the input of [Service.Delete].
 type Delete struct {
@@ -152,14 +152,14 @@ type ChangeDeletion struct {
 }
 
 // UndoDelete brings a deleted project back, for who was a manager of it: the viewer is a member at once, all others follow by a task. It never
-// fails for a limit. One that is there is left as it is. NotFound for others, and once it is erased; [ErrNotDeleted] when it is too late.
+// fails for a limit. One that is there is left as it is. NotFound for others, and once it is erased; [ErrErasing] when it is too late.
 func (s *Service) UndoDelete(ctx context.Context, in ChangeDeletion) (Project, error) {
 	undone, err := s.changeDeletion(ctx, "undoDeleteProject", in, func(before Project, now time.Time) (Project, error) {
 		switch {
 		case before.Deletion.State == Reinstating:
 			return before, nil
 		case before.Deletion.Over(now):
-			return before, ErrNotDeleted
+			return before, ErrErasing
 		}
 		before.Deletion.State = Reinstating
 		return before, nil

@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"time"
 
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -156,6 +157,9 @@ type Transfers interface {
 
 // MembersAtOnce is how many members of a deleted team move in one step.
 const MembersAtOnce = 40
+
+// emptyAgain is when a team of a deleted project is looked at again.
+const emptyAgain = 5 * time.Minute
 
 // The kinds of tasks.
 const (

@@ -108,9 +108,32 @@ func (s *Service) DeleteTeam(ctx context.Context, in DeleteTeam) (Team, error) {
 	}, func(ctx context.Context, _ []string) (Team, error) { return domain.Gone(s.team(ctx, in.Team, Taggie)) })
 }
 
-// EmptyTeam moves the members of a deleted team that has more than [MembersAtOnce]. It is the [task.Handler] of [RunTeam].
+// EmptyTeam moves the members of a deleted team that has more than [MembersAtOnce]. Of a deleted project, whose members are those of no team, it
+// waits for the end. It is the [task.Handler] of [RunTeam].
 func (s *Service) EmptyTeam(ctx context.Context, of task.Task) (time.Time, error) {
-	t, err := domain.First(s.o.Store.TeamsByID(ctx, []TeamID{{Project: ID(of.Scope), ID: of.ID}}))
+	id := TeamID{Project: ID(of.Scope), ID: of.ID}
+	for {
+		p, err := domain.First(s.o.Store.ProjectsByID(ctx, "", []ID{id.Project}))
+		if err != nil {
+			return time.Time{}, domain.IgnoreMissing(err)
+		}
+		if p.Deletion.State != "" {
+			return s.o.Now().Add(emptyAgain), nil
+		}
+		if err := s.emptyTeam(ctx, id); err != nil {
+			return time.Time{}, err
+		}
+		// Nobody is in the team, or all are former members since the project was deleted a moment ago.
+		now, err := domain.First(s.o.Store.ProjectsByID(ctx, "", []ID{id.Project}))
+		if err != nil || now.Version == p.Version {
+			return time.Time{}, domain.IgnoreMissing(err)
+		}
+	}
+}
+
+// emptyTeam moves members until it finds none. The team is gone with its project.
+func (s *Service) emptyTeam(ctx context.Context, id TeamID) error {
+	t, err := domain.First(s.o.Store.TeamsByID(ctx, []TeamID{id}))
 	for err == nil {
 		var moved []Member
 		if moved, err = s.o.Store.EmptyTeam(ctx, t); len(moved) == 0 {
@@ -118,10 +141,7 @@ func (s *Service) EmptyTeam(ctx context.Context, of task.Task) (time.Time, error
 		}
 		s.tellEmptied(ctx, t, moved)
 	}
-	if fault.Is(err, fault.NotFound) { // with its project
-		err = nil
-	}
-	return time.Time{}, err
+	return domain.IgnoreMissing(err)
 }
 
 // tellEmptied tells of members that a deleted team has no more.

@@ -234,17 +234,15 @@ type world struct {
 	options project.Options
 	people  *people
 	files   sizes
+	users   user.Store
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	db, inj := dynamotest.OpenDB(t, func() time.Time { return morning })
 	stores := dynamotest.ProjectStores(db)
-	for _, id := range []user.ID{"tag", "rev", "man", "other", "new", "old"} {
-		signUp := user.User{ID: id, Name: string(id), Email: string(id) + "@example.com", Version: 1, CreatedAt: early, UpdatedAt: early}
-		require.NoError(t, stores.Users.CreateUser(t.Context(), signUp, "i", string(id), idempotency.Key{}))
-	}
-	w := &world{store: &watched{Store: stores.Projects}, t: t, people: &people{}, files: sizes{}}
+	w := &world{store: &watched{Store: stores.Projects}, t: t, people: &people{}, files: sizes{}, users: stores.Users}
+	w.signUp("tag", "rev", "man", "other", "new", "old")
 	w.create(project.Project{ID: "p", Name: "birds", Version: 3}, "man", "managers", []project.Label{
 		{LabelID: project.LabelID{Project: "p", Kind: project.Category, ID: "owl"}, Name: "Owl"},
 		{LabelID: project.LabelID{Project: "p", Kind: project.Subcategory, ID: "night"}, Name: "Night"},
@@ -271,6 +269,15 @@ func newWorld(t *testing.T) *world {
 	w.Service = project.NewService(w.options)
 	t.Cleanup(func() { require.Empty(t, inj.Recorder().Violations()) })
 	return w
+}
+
+// signUp stores users.
+func (w *world) signUp(ids ...user.ID) {
+	w.t.Helper()
+	for _, id := range ids {
+		u := user.User{ID: id, Name: string(id), Email: string(id) + "@example.com", Version: 1, CreatedAt: early, UpdatedAt: early}
+		require.NoError(w.t, w.users.CreateUser(w.t.Context(), u, "i", string(id), idempotency.Key{}))
+	}
 }
 
 // create stores a project with its first manager.
@@ -325,6 +332,17 @@ func as(t *testing.T, user project.UserID) context.Context {
 func (w *world) shown(user project.UserID) project.Project {
 	w.t.Helper()
 	return one[project.Project](w.t)(domain.First(w.ListByID(as(w.t, user), []project.ID{"p"})))
+}
+
+// shownOrDeleted returns the project "p" as its manager has it, or had it when it was deleted.
+func (w *world) shownOrDeleted() project.Project {
+	w.t.Helper()
+	p, err := domain.First(w.store.Store.DeletedByID(w.t.Context(), "man", []project.ID{"p"}))
+	if err != nil {
+		p, err = domain.First(w.store.Store.ProjectsByID(w.t.Context(), "man", []project.ID{"p"}))
+	}
+	require.NoError(w.t, err)
+	return p
 }
 
 // item is an item as it is stored.
