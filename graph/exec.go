@@ -145,10 +145,13 @@ type ComplexityRoot struct {
 	}
 
 	Category struct {
-		Items   func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
-		LabelID func(childComplexity int) int
-		Name    func(childComplexity int) int
-		Project func(childComplexity int) int
+		Items      func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		LabelID    func(childComplexity int) int
+		MergedAt   func(childComplexity int) int
+		MergedInto func(childComplexity int) int
+		Name       func(childComplexity int) int
+		Project    func(childComplexity int) int
+		RetiredAt  func(childComplexity int) int
 	}
 
 	ChangeNoteDeadlinePayload struct {
@@ -650,10 +653,12 @@ type ComplexityRoot struct {
 		UndoFinish             func(childComplexity int, input model.UndoFinishInput) int
 		UndoProjectRemoval     func(childComplexity int, input model.UndoProjectRemovalInput) int
 		UnshareNote            func(childComplexity int, input model.UnshareNoteInput) int
+		UpdateCategory         func(childComplexity int, input model.UpdateCategoryInput) int
 		UpdateEntity           func(childComplexity int, input model.UpdateEntityInput) int
 		UpdateNote             func(childComplexity int, input model.UpdateNoteInput) int
 		UpdateProject          func(childComplexity int, input model.UpdateProjectInput) int
 		UpdateScore            func(childComplexity int, input model.UpdateScoreInput) int
+		UpdateSubcategory      func(childComplexity int, input model.UpdateSubcategoryInput) int
 		UpdateUser             func(childComplexity int, input model.UpdateUserInput) int
 		WithdrawItem           func(childComplexity int, input model.WithdrawItemInput) int
 	}
@@ -764,7 +769,7 @@ type ComplexityRoot struct {
 	}
 
 	Project struct {
-		Categories         func(childComplexity int) int
+		Categories         func(childComplexity int, includeRetired bool) int
 		CreatedAt          func(childComplexity int) int
 		Description        func(childComplexity int) int
 		Exports            func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
@@ -785,7 +790,7 @@ type ComplexityRoot struct {
 		QueueRebuild       func(childComplexity int) int
 		Removals           func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		ReviewPercent      func(childComplexity int) int
-		Subcategories      func(childComplexity int) int
+		Subcategories      func(childComplexity int, includeRetired bool) int
 		Teams              func(childComplexity int) int
 		ToReview           func(childComplexity int, authorID *gid.ID, categoryID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		ToReviewCount      func(childComplexity int, authorID *gid.ID, categoryID *gid.ID) int
@@ -1367,10 +1372,13 @@ type ComplexityRoot struct {
 	}
 
 	Subcategory struct {
-		Items   func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
-		LabelID func(childComplexity int) int
-		Name    func(childComplexity int) int
-		Project func(childComplexity int) int
+		Items      func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		LabelID    func(childComplexity int) int
+		MergedAt   func(childComplexity int) int
+		MergedInto func(childComplexity int) int
+		Name       func(childComplexity int) int
+		Project    func(childComplexity int) int
+		RetiredAt  func(childComplexity int) int
 	}
 
 	Subscription struct {
@@ -1511,6 +1519,12 @@ type ComplexityRoot struct {
 		User func(childComplexity int) int
 	}
 
+	UpdateCategoryPayload struct {
+		Category func(childComplexity int) int
+		Problem  func(childComplexity int) int
+		Project  func(childComplexity int) int
+	}
+
 	UpdateEntityPayload struct {
 		Entity  func(childComplexity int) int
 		Problem func(childComplexity int) int
@@ -1529,6 +1543,12 @@ type ComplexityRoot struct {
 	UpdateScorePayload struct {
 		Problem func(childComplexity int) int
 		Score   func(childComplexity int) int
+	}
+
+	UpdateSubcategoryPayload struct {
+		Problem     func(childComplexity int) int
+		Project     func(childComplexity int) int
+		Subcategory func(childComplexity int) int
 	}
 
 	UpdateUserPayload struct {
@@ -1643,6 +1663,8 @@ type AnnotationResolver interface {
 	Text(ctx context.Context, obj *model.Annotation) (*string, error)
 }
 type CategoryResolver interface {
+	MergedInto(ctx context.Context, obj *model.Category) (*model.Category, error)
+
 	Project(ctx context.Context, obj *model.Category) (*project.Project, error)
 	Items(ctx context.Context, obj *model.Category, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error)
 }
@@ -1731,6 +1753,8 @@ type MutationResolver interface {
 	CreateProject(ctx context.Context, input model.CreateProjectInput) (*model.CreateProjectPayload, error)
 	UpdateProject(ctx context.Context, input model.UpdateProjectInput) (*model.UpdateProjectPayload, error)
 	AddProjectCategories(ctx context.Context, input model.AddProjectCategoriesInput) (*model.AddProjectCategoriesPayload, error)
+	UpdateCategory(ctx context.Context, input model.UpdateCategoryInput) (*model.UpdateCategoryPayload, error)
+	UpdateSubcategory(ctx context.Context, input model.UpdateSubcategoryInput) (*model.UpdateSubcategoryPayload, error)
 	DeleteProject(ctx context.Context, input model.DeleteProjectInput) (*model.DeleteProjectPayload, error)
 	UndoDeleteProject(ctx context.Context, input model.UndoDeleteProjectInput) (*model.UndoDeleteProjectPayload, error)
 	PurgeDeletedProject(ctx context.Context, input model.PurgeDeletedProjectInput) (*model.PurgeDeletedProjectPayload, error)
@@ -1806,8 +1830,8 @@ type OnlineMemberResolver interface {
 	User(ctx context.Context, obj *labelling.Online) (*user.User, error)
 }
 type ProjectResolver interface {
-	Categories(ctx context.Context, obj *project.Project) ([]model.Category, error)
-	Subcategories(ctx context.Context, obj *project.Project) ([]model.Subcategory, error)
+	Categories(ctx context.Context, obj *project.Project, includeRetired bool) ([]model.Category, error)
+	Subcategories(ctx context.Context, obj *project.Project, includeRetired bool) ([]model.Subcategory, error)
 	Teams(ctx context.Context, obj *project.Project) ([]project.Team, error)
 	Members(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Member], error)
 	Items(ctx context.Context, obj *project.Project, status *project.Status, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error)
@@ -1956,6 +1980,8 @@ type SnapshotResolver interface {
 	Changes(ctx context.Context, obj *score.Snapshot) (*model.ScoreChanges, error)
 }
 type SubcategoryResolver interface {
+	MergedInto(ctx context.Context, obj *model.Subcategory) (*model.Subcategory, error)
+
 	Project(ctx context.Context, obj *model.Subcategory) (*project.Project, error)
 	Items(ctx context.Context, obj *model.Subcategory, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error)
 }
@@ -2176,6 +2202,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Category.LabelID(childComplexity), true
+	case "Category.mergedAt":
+		if e.ComplexityRoot.Category.MergedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Category.MergedAt(childComplexity), true
+	case "Category.mergedInto":
+		if e.ComplexityRoot.Category.MergedInto == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Category.MergedInto(childComplexity), true
 	case "Category.name":
 		if e.ComplexityRoot.Category.Name == nil {
 			break
@@ -2188,6 +2226,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Category.Project(childComplexity), true
+	case "Category.retiredAt":
+		if e.ComplexityRoot.Category.RetiredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Category.RetiredAt(childComplexity), true
 
 	case "ChangeNoteDeadlinePayload.note":
 		if e.ComplexityRoot.ChangeNoteDeadlinePayload.Note == nil {
@@ -4404,6 +4448,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UnshareNote(childComplexity, args["input"].(model.UnshareNoteInput)), true
+	case "Mutation.updateCategory":
+		if e.ComplexityRoot.Mutation.UpdateCategory == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateCategory_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateCategory(childComplexity, args["input"].(model.UpdateCategoryInput)), true
 	case "Mutation.updateEntity":
 		if e.ComplexityRoot.Mutation.UpdateEntity == nil {
 			break
@@ -4448,6 +4503,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateScore(childComplexity, args["input"].(model.UpdateScoreInput)), true
+	case "Mutation.updateSubcategory":
+		if e.ComplexityRoot.Mutation.UpdateSubcategory == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateSubcategory_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateSubcategory(childComplexity, args["input"].(model.UpdateSubcategoryInput)), true
 	case "Mutation.updateUser":
 		if e.ComplexityRoot.Mutation.UpdateUser == nil {
 			break
@@ -4832,7 +4898,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			break
 		}
 
-		return e.ComplexityRoot.Project.Categories(childComplexity), true
+		args, err := ec.field_Project_categories_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Project.Categories(childComplexity, args["includeRetired"].(bool)), true
 	case "Project.createdAt":
 		if e.ComplexityRoot.Project.CreatedAt == nil {
 			break
@@ -4993,7 +5064,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			break
 		}
 
-		return e.ComplexityRoot.Project.Subcategories(childComplexity), true
+		args, err := ec.field_Project_subcategories_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Project.Subcategories(childComplexity, args["includeRetired"].(bool)), true
 	case "Project.teams":
 		if e.ComplexityRoot.Project.Teams == nil {
 			break
@@ -7139,6 +7215,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Subcategory.LabelID(childComplexity), true
+	case "Subcategory.mergedAt":
+		if e.ComplexityRoot.Subcategory.MergedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Subcategory.MergedAt(childComplexity), true
+	case "Subcategory.mergedInto":
+		if e.ComplexityRoot.Subcategory.MergedInto == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Subcategory.MergedInto(childComplexity), true
 	case "Subcategory.name":
 		if e.ComplexityRoot.Subcategory.Name == nil {
 			break
@@ -7151,6 +7239,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Subcategory.Project(childComplexity), true
+	case "Subcategory.retiredAt":
+		if e.ComplexityRoot.Subcategory.RetiredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Subcategory.RetiredAt(childComplexity), true
 
 	case "Subscription.exportProgress":
 		if e.ComplexityRoot.Subscription.ExportProgress == nil {
@@ -7617,6 +7711,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UnshareNotePayload.User(childComplexity), true
 
+	case "UpdateCategoryPayload.category":
+		if e.ComplexityRoot.UpdateCategoryPayload.Category == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateCategoryPayload.Category(childComplexity), true
+	case "UpdateCategoryPayload.problem":
+		if e.ComplexityRoot.UpdateCategoryPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateCategoryPayload.Problem(childComplexity), true
+	case "UpdateCategoryPayload.project":
+		if e.ComplexityRoot.UpdateCategoryPayload.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateCategoryPayload.Project(childComplexity), true
+
 	case "UpdateEntityPayload.entity":
 		if e.ComplexityRoot.UpdateEntityPayload.Entity == nil {
 			break
@@ -7668,6 +7781,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UpdateScorePayload.Score(childComplexity), true
+
+	case "UpdateSubcategoryPayload.problem":
+		if e.ComplexityRoot.UpdateSubcategoryPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateSubcategoryPayload.Problem(childComplexity), true
+	case "UpdateSubcategoryPayload.project":
+		if e.ComplexityRoot.UpdateSubcategoryPayload.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateSubcategoryPayload.Project(childComplexity), true
+	case "UpdateSubcategoryPayload.subcategory":
+		if e.ComplexityRoot.UpdateSubcategoryPayload.Subcategory == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateSubcategoryPayload.Subcategory(childComplexity), true
 
 	case "UpdateUserPayload.problem":
 		if e.ComplexityRoot.UpdateUserPayload.Problem == nil {
@@ -8182,10 +8314,12 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUndoFinishInput,
 		ec.unmarshalInputUndoProjectRemovalInput,
 		ec.unmarshalInputUnshareNoteInput,
+		ec.unmarshalInputUpdateCategoryInput,
 		ec.unmarshalInputUpdateEntityInput,
 		ec.unmarshalInputUpdateNoteInput,
 		ec.unmarshalInputUpdateProjectInput,
 		ec.unmarshalInputUpdateScoreInput,
+		ec.unmarshalInputUpdateSubcategoryInput,
 		ec.unmarshalInputUpdateUserInput,
 		ec.unmarshalInputUploadedPartInput,
 		ec.unmarshalInputWithdrawItemInput,
@@ -8585,6 +8719,14 @@ type Mutation {
   updateProject(input: UpdateProjectInput!): UpdateProjectPayload
   "Adds to the lists of categories and subcategories of a project. For managers."
   addProjectCategories(input: AddProjectCategoriesInput!): AddProjectCategoriesPayload
+  """
+  Renames a category, retires it or takes that back, or merges it into another one and out of the list. Items, efforts and
+  statistics of a merged category follow in the background, each item with a ` + "`" + `RELABELLED` + "`" + ` event. A result that still names a merged
+  category counts for the other one. For managers.
+  """
+  updateCategory(input: UpdateCategoryInput!): UpdateCategoryPayload
+  "The same as ` + "`" + `updateCategory` + "`" + ` for a subcategory. For managers."
+  updateSubcategory(input: UpdateSubcategoryInput!): UpdateSubcategoryPayload
   """
   Deletes a project. At once nobody is a member of it any more, so nobody sees it, and subscriptions to it end. For 30 days,
   ` + "`" + `undoDeleteProject` + "`" + ` brings it back with everything it had, members included. Then all of it is removed: items, results,
@@ -10183,10 +10325,10 @@ type Project implements Node {
   newcomerDays: Int!
   "Keywords the project suggests, up to 200."
   suggestedKeywords: [String!]! @atMost(elements: 200)
-  "What an item can be, up to 200, in order. Categories can be added but not removed."
-  categories: [Category!] @listSize(assumedSize: 50) @atMost(elements: 200)
-  "What else an item can be, up to 200, in order. Subcategories can be added but not removed."
-  subcategories: [Subcategory!] @listSize(assumedSize: 50) @atMost(elements: 200)
+  "What an item can be, in order, and what it could be until it was retired: 200 together."
+  categories(includeRetired: Boolean! = false): [Category!] @listSize(assumedSize: 50) @atMost(elements: 200)
+  "What else an item can be, in order, and what else it could be until it was retired: 200 together."
+  subcategories(includeRetired: Boolean! = false): [Subcategory!] @listSize(assumedSize: 50) @atMost(elements: 200)
   "Up to 50, oldest first."
   teams: [Team!] @listSize(assumedSize: 20) @atMost(elements: 50)
   "Up to 2,000, ordered by user id."
@@ -10306,6 +10448,12 @@ type Category implements Node {
   id: ID! @shared
   "1 to 100 characters, unique among the project's categories; case does not matter."
   name: String! @shared
+  "When it was retired: since then items cannot be found to be it. Null while they can."
+  retiredAt: DateTime
+  "The category that took its place; null unless it was merged."
+  mergedInto: Category
+  "When the last item and effort of this category had followed; null until then."
+  mergedAt: DateTime
   project: Project @ready
   "The items of this category. Eventually consistent."
   items(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemConnection @ready
@@ -10316,6 +10464,12 @@ type Subcategory implements Node {
   id: ID! @shared
   "1 to 100 characters, unique among the project's subcategories; case does not matter."
   name: String! @shared
+  "When it was retired: since then items cannot be found to be it. Null while they can."
+  retiredAt: DateTime
+  "The subcategory that took its place; null unless it was merged."
+  mergedInto: Subcategory
+  "When the last item and effort of this subcategory had followed; null until then."
+  mergedAt: DateTime
   project: Project @ready
   "The items of this subcategory. Eventually consistent."
   items(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemConnection @ready
@@ -10783,11 +10937,59 @@ type AddProjectCategoriesPayload {
   "The project; null if there was a problem."
   project: Project
   "Why nothing was changed."
-  problem: AddProjectCategoriesProblem
+  problem: CategoryProblem
 }
 
-"Problems that ` + "`" + `addProjectCategories` + "`" + ` may report."
-union AddProjectCategoriesProblem = NameTaken
+"Problems that changes of the lists of categories and subcategories may report."
+union CategoryProblem = NameTaken
+
+"Input of ` + "`" + `updateCategory` + "`" + `."
+input UpdateCategoryInput {
+  "The id of a ` + "`" + `Category` + "`" + `."
+  categoryId: ID!
+  "1 to 100 characters, unique among the project's categories; case does not matter."
+  name: String
+  "Whether items can be found to be it no longer. What is labelled stays as it is."
+  retired: Boolean
+  "The id of another ` + "`" + `Category` + "`" + ` of the project that is not retired. Cannot be combined with ` + "`" + `name` + "`" + ` or ` + "`" + `retired` + "`" + `, and cannot be undone."
+  mergeInto: ID
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `updateCategory` + "`" + `."
+type UpdateCategoryPayload {
+  "The category; null if there was a problem."
+  category: Category
+  "The project; null if there was a problem."
+  project: Project
+  "Why nothing was changed."
+  problem: CategoryProblem
+}
+
+"Input of ` + "`" + `updateSubcategory` + "`" + `."
+input UpdateSubcategoryInput {
+  "The id of a ` + "`" + `Subcategory` + "`" + `."
+  subcategoryId: ID!
+  "1 to 100 characters, unique among the project's subcategories; case does not matter."
+  name: String
+  "Whether items can be found to be it no longer. What is labelled stays as it is."
+  retired: Boolean
+  "The id of another ` + "`" + `Subcategory` + "`" + ` of the project that is not retired. Cannot be combined with ` + "`" + `name` + "`" + ` or ` + "`" + `retired` + "`" + `, and cannot be undone."
+  mergeInto: ID
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `updateSubcategory` + "`" + `."
+type UpdateSubcategoryPayload {
+  "The subcategory; null if there was a problem."
+  subcategory: Subcategory
+  "The project; null if there was a problem."
+  project: Project
+  "Why nothing was changed."
+  problem: CategoryProblem
+}
 
 "The name is taken; it must be unique."
 type NameTaken implements Problem {
@@ -11235,6 +11437,8 @@ enum ProjectEventType {
   RESTORED
   "The owner of the item's file withdrew it."
   WITHDRAWN
+  "A category or subcategory of the item was merged into another one."
+  RELABELLED
   "Items were imported."
   IMPORTED
   PAUSED
@@ -12717,6 +12921,12 @@ func (ec *executionContext) childFields_Category(ctx context.Context, field grap
 		return ec.fieldContext_Category_id(ctx, field)
 	case "name":
 		return ec.fieldContext_Category_name(ctx, field)
+	case "retiredAt":
+		return ec.fieldContext_Category_retiredAt(ctx, field)
+	case "mergedInto":
+		return ec.fieldContext_Category_mergedInto(ctx, field)
+	case "mergedAt":
+		return ec.fieldContext_Category_mergedAt(ctx, field)
 	case "project":
 		return ec.fieldContext_Category_project(ctx, field)
 	case "items":
@@ -14689,6 +14899,12 @@ func (ec *executionContext) childFields_Subcategory(ctx context.Context, field g
 		return ec.fieldContext_Subcategory_id(ctx, field)
 	case "name":
 		return ec.fieldContext_Subcategory_name(ctx, field)
+	case "retiredAt":
+		return ec.fieldContext_Subcategory_retiredAt(ctx, field)
+	case "mergedInto":
+		return ec.fieldContext_Subcategory_mergedInto(ctx, field)
+	case "mergedAt":
+		return ec.fieldContext_Subcategory_mergedAt(ctx, field)
 	case "project":
 		return ec.fieldContext_Subcategory_project(ctx, field)
 	case "items":
@@ -14883,6 +15099,18 @@ func (ec *executionContext) childFields_UnshareNotePayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type UnshareNotePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_UpdateCategoryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "category":
+		return ec.fieldContext_UpdateCategoryPayload_category(ctx, field)
+	case "project":
+		return ec.fieldContext_UpdateCategoryPayload_project(ctx, field)
+	case "problem":
+		return ec.fieldContext_UpdateCategoryPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateCategoryPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_UpdateEntityPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "entity":
@@ -14921,6 +15149,18 @@ func (ec *executionContext) childFields_UpdateScorePayload(ctx context.Context, 
 		return ec.fieldContext_UpdateScorePayload_problem(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateScorePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateSubcategoryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "subcategory":
+		return ec.fieldContext_UpdateSubcategoryPayload_subcategory(ctx, field)
+	case "project":
+		return ec.fieldContext_UpdateSubcategoryPayload_project(ctx, field)
+	case "problem":
+		return ec.fieldContext_UpdateSubcategoryPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateSubcategoryPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UpdateUserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -16529,6 +16769,20 @@ func (ec *executionContext) field_Mutation_unshareNote_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_updateCategory_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UpdateCategoryInput, error) {
+			return ec.unmarshalNUpdateCategoryInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateCategoryInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_updateEntity_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -16577,6 +16831,20 @@ func (ec *executionContext) field_Mutation_updateScore_args(ctx context.Context,
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UpdateScoreInput, error) {
 			return ec.unmarshalNUpdateScoreInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateScoreInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateSubcategory_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UpdateSubcategoryInput, error) {
+			return ec.unmarshalNUpdateSubcategoryInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateSubcategoryInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16776,6 +17044,20 @@ func (ec *executionContext) field_ProjectMember_efforts_args(ctx context.Context
 		return nil, err
 	}
 	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Project_categories_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "includeRetired",
+		func(ctx context.Context, v any) (bool, error) {
+			return ec.unmarshalNBoolean2bool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["includeRetired"] = arg0
 	return args, nil
 }
 
@@ -17010,6 +17292,20 @@ func (ec *executionContext) field_Project_removals_args(ctx context.Context, raw
 		return nil, err
 	}
 	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Project_subcategories_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "includeRetired",
+		func(ctx context.Context, v any) (bool, error) {
+			return ec.unmarshalNBoolean2bool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["includeRetired"] = arg0
 	return args, nil
 }
 
@@ -18441,10 +18737,10 @@ func (ec *executionContext) fieldContext_AddProjectCategoriesPayload_project(_ c
 }
 
 func (ec *executionContext) _AddProjectCategoriesPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.AddProjectCategoriesPayload) (ret graphql.Marshaler) {
-	return ec.marshalOAddProjectCategoriesProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddProjectCategoriesProblem(ctx, field.Selections, obj.Problem)
+	return ec.marshalOCategoryProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCategoryProblem(ctx, field.Selections, obj.Problem)
 }
 func (ec *executionContext) fieldContext_AddProjectCategoriesPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("AddProjectCategoriesPayload", field, false, false, errors.New("field of type AddProjectCategoriesProblem does not have child fields"))
+	return graphql.NewScalarFieldContext("AddProjectCategoriesPayload", field, false, false, errors.New("field of type CategoryProblem does not have child fields"))
 }
 
 func (ec *executionContext) _AlreadyFinished_message(ctx context.Context, field graphql.CollectedField, obj *model.AlreadyFinished) (ret graphql.Marshaler) {
@@ -18691,6 +18987,52 @@ func (ec *executionContext) _Category_name(ctx context.Context, field graphql.Co
 }
 func (ec *executionContext) fieldContext_Category_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Category", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Category_retiredAt(ctx context.Context, field graphql.CollectedField, obj *model.Category) (ret graphql.Marshaler) {
+	return ec.marshalODateTime2timeᚐTime(ctx, field.Selections, obj.RetiredAt)
+}
+func (ec *executionContext) fieldContext_Category_retiredAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Category", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Category_mergedInto(ctx context.Context, field graphql.CollectedField, obj *model.Category) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Category_mergedInto(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Category().MergedInto(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Category) graphql.Marshaler {
+			return ec.marshalOCategory2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCategory(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Category_mergedInto(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Category",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Category(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Category_mergedAt(ctx context.Context, field graphql.CollectedField, obj *model.Category) (ret graphql.Marshaler) {
+	return ec.marshalODateTime2timeᚐTime(ctx, field.Selections, obj.MergedAt)
+}
+func (ec *executionContext) fieldContext_Category_mergedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Category", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
 func (ec *executionContext) _Category_project(ctx context.Context, field graphql.CollectedField, obj *model.Category) (ret graphql.Marshaler) {
@@ -23887,6 +24229,94 @@ func (ec *executionContext) fieldContext_Mutation_addProjectCategories(ctx conte
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_updateCategory(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateCategory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateCategory(ctx, fc.Args["input"].(model.UpdateCategoryInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UpdateCategoryPayload) graphql.Marshaler {
+			return ec.marshalOUpdateCategoryPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateCategoryPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateCategory(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateCategoryPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateCategory_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateSubcategory(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateSubcategory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateSubcategory(ctx, fc.Args["input"].(model.UpdateSubcategoryInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UpdateSubcategoryPayload) graphql.Marshaler {
+			return ec.marshalOUpdateSubcategoryPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateSubcategoryPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateSubcategory(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateSubcategoryPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateSubcategory_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_deleteProject(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -27231,7 +27661,8 @@ func (ec *executionContext) _Project_categories(ctx context.Context, field graph
 			return ec.fieldContext_Project_categories(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.Project().Categories(ctx, obj)
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Project().Categories(ctx, obj, fc.Args["includeRetired"].(bool))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []model.Category) graphql.Marshaler {
@@ -27241,7 +27672,7 @@ func (ec *executionContext) _Project_categories(ctx context.Context, field graph
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_Project_categories(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Project_categories(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "Project",
 		Field:      field,
@@ -27250,6 +27681,17 @@ func (ec *executionContext) fieldContext_Project_categories(_ context.Context, f
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Category(ctx, field)
 		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Project_categories_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
 	}
 	return fc, nil
 }
@@ -27263,7 +27705,8 @@ func (ec *executionContext) _Project_subcategories(ctx context.Context, field gr
 			return ec.fieldContext_Project_subcategories(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.Project().Subcategories(ctx, obj)
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Project().Subcategories(ctx, obj, fc.Args["includeRetired"].(bool))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []model.Subcategory) graphql.Marshaler {
@@ -27273,7 +27716,7 @@ func (ec *executionContext) _Project_subcategories(ctx context.Context, field gr
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_Project_subcategories(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Project_subcategories(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "Project",
 		Field:      field,
@@ -27282,6 +27725,17 @@ func (ec *executionContext) fieldContext_Project_subcategories(_ context.Context
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Subcategory(ctx, field)
 		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Project_subcategories_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
 	}
 	return fc, nil
 }
@@ -34823,6 +35277,52 @@ func (ec *executionContext) fieldContext_Subcategory_name(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Subcategory", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _Subcategory_retiredAt(ctx context.Context, field graphql.CollectedField, obj *model.Subcategory) (ret graphql.Marshaler) {
+	return ec.marshalODateTime2timeᚐTime(ctx, field.Selections, obj.RetiredAt)
+}
+func (ec *executionContext) fieldContext_Subcategory_retiredAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Subcategory", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Subcategory_mergedInto(ctx context.Context, field graphql.CollectedField, obj *model.Subcategory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subcategory_mergedInto(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Subcategory().MergedInto(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Subcategory) graphql.Marshaler {
+			return ec.marshalOSubcategory2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSubcategory(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Subcategory_mergedInto(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subcategory",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Subcategory(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subcategory_mergedAt(ctx context.Context, field graphql.CollectedField, obj *model.Subcategory) (ret graphql.Marshaler) {
+	return ec.marshalODateTime2timeᚐTime(ctx, field.Selections, obj.MergedAt)
+}
+func (ec *executionContext) fieldContext_Subcategory_mergedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Subcategory", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
 func (ec *executionContext) _Subcategory_project(ctx context.Context, field graphql.CollectedField, obj *model.Subcategory) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -36310,6 +36810,77 @@ func (ec *executionContext) fieldContext_UnshareNotePayload_user(_ context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _UpdateCategoryPayload_category(ctx context.Context, field graphql.CollectedField, obj *model.UpdateCategoryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateCategoryPayload_category(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Category, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Category) graphql.Marshaler {
+			return ec.marshalOCategory2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCategory(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateCategoryPayload_category(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateCategoryPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Category(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UpdateCategoryPayload_project(ctx context.Context, field graphql.CollectedField, obj *model.UpdateCategoryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateCategoryPayload_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateCategoryPayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateCategoryPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UpdateCategoryPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.UpdateCategoryPayload) (ret graphql.Marshaler) {
+	return ec.marshalOCategoryProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCategoryProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_UpdateCategoryPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UpdateCategoryPayload", field, false, false, errors.New("field of type CategoryProblem does not have child fields"))
+}
+
 func (ec *executionContext) _UpdateEntityPayload_entity(ctx context.Context, field graphql.CollectedField, obj *model.UpdateEntityPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -36464,6 +37035,77 @@ func (ec *executionContext) _UpdateScorePayload_problem(ctx context.Context, fie
 }
 func (ec *executionContext) fieldContext_UpdateScorePayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("UpdateScorePayload", field, false, false, errors.New("field of type UpdateScoreProblem does not have child fields"))
+}
+
+func (ec *executionContext) _UpdateSubcategoryPayload_subcategory(ctx context.Context, field graphql.CollectedField, obj *model.UpdateSubcategoryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateSubcategoryPayload_subcategory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Subcategory, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Subcategory) graphql.Marshaler {
+			return ec.marshalOSubcategory2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSubcategory(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateSubcategoryPayload_subcategory(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateSubcategoryPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Subcategory(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UpdateSubcategoryPayload_project(ctx context.Context, field graphql.CollectedField, obj *model.UpdateSubcategoryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateSubcategoryPayload_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateSubcategoryPayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateSubcategoryPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UpdateSubcategoryPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.UpdateSubcategoryPayload) (ret graphql.Marshaler) {
+	return ec.marshalOCategoryProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCategoryProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_UpdateSubcategoryPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UpdateSubcategoryPayload", field, false, false, errors.New("field of type CategoryProblem does not have child fields"))
 }
 
 func (ec *executionContext) _UpdateUserPayload_user(ctx context.Context, field graphql.CollectedField, obj *model.UpdateUserPayload) (ret graphql.Marshaler) {
@@ -42642,6 +43284,64 @@ func (ec *executionContext) unmarshalInputUnshareNoteInput(ctx context.Context, 
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUpdateCategoryInput(ctx context.Context, obj any) (model.UpdateCategoryInput, error) {
+	var it model.UpdateCategoryInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"categoryId", "name", "retired", "mergeInto", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "categoryId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("categoryId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CategoryID = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = graphql.OmittableOf(data)
+		case "retired":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("retired"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Retired = graphql.OmittableOf(data)
+		case "mergeInto":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("mergeInto"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MergeInto = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUpdateEntityInput(ctx context.Context, obj any) (model.UpdateEntityInput, error) {
 	var it model.UpdateEntityInput
 	if obj == nil {
@@ -42916,6 +43616,64 @@ func (ec *executionContext) unmarshalInputUpdateScoreInput(ctx context.Context, 
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUpdateSubcategoryInput(ctx context.Context, obj any) (model.UpdateSubcategoryInput, error) {
+	var it model.UpdateSubcategoryInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"subcategoryId", "name", "retired", "mergeInto", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "subcategoryId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("subcategoryId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SubcategoryID = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = graphql.OmittableOf(data)
+		case "retired":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("retired"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Retired = graphql.OmittableOf(data)
+		case "mergeInto":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("mergeInto"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MergeInto = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUpdateUserInput(ctx context.Context, obj any) (model.UpdateUserInput, error) {
 	var it model.UpdateUserInput
 	if obj == nil {
@@ -43065,7 +43823,7 @@ func (ec *executionContext) _AddNoteTagsProblem(ctx context.Context, sel ast.Sel
 	}
 }
 
-func (ec *executionContext) _AddProjectCategoriesProblem(ctx context.Context, sel ast.SelectionSet, obj model.AddProjectCategoriesProblem) graphql.Marshaler {
+func (ec *executionContext) _CategoryProblem(ctx context.Context, sel ast.SelectionSet, obj model.CategoryProblem) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
@@ -43080,7 +43838,7 @@ func (ec *executionContext) _AddProjectCategoriesProblem(ctx context.Context, se
 		if typedObj, ok := obj.(graphql.Marshaler); ok {
 			return typedObj
 		} else {
-			panic(fmt.Errorf("unexpected type %T; non-generated variants of AddProjectCategoriesProblem must implement graphql.Marshaler", obj))
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of CategoryProblem must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -44891,6 +45649,55 @@ func (ec *executionContext) _Category(ctx context.Context, sel ast.SelectionSet,
 		case "name":
 			out.Values[i] = ec._Category_name(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "retiredAt":
+			out.Values[i] = ec._Category_retiredAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "mergedInto":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Category_mergedInto(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "mergedAt":
+			out.Values[i] = ec._Category_mergedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "project":
@@ -49663,6 +50470,20 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "updateCategory":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateCategory(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "updateSubcategory":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateSubcategory(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "deleteProject":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_deleteProject(ctx, field)
@@ -50150,7 +50971,7 @@ func (ec *executionContext) _MyQueue(ctx context.Context, sel ast.SelectionSet, 
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
-var nameTakenImplementors = []string{"NameTaken", "AddProjectCategoriesProblem", "Problem", "TeamProblem"}
+var nameTakenImplementors = []string{"NameTaken", "CategoryProblem", "Problem", "TeamProblem"}
 
 func (ec *executionContext) _NameTaken(ctx context.Context, sel ast.SelectionSet, obj *model.NameTaken) graphql.Marshaler {
 	if m := lean.Write(ctx, &ec.plans, planned, "NameTaken", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNameTaken(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NameTaken(ctx, sel, obj) }); m != nil {
@@ -58918,6 +59739,55 @@ func (ec *executionContext) _Subcategory(ctx context.Context, sel ast.SelectionS
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "retiredAt":
+			out.Values[i] = ec._Subcategory_retiredAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "mergedInto":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Subcategory_mergedInto(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "mergedAt":
+			out.Values[i] = ec._Subcategory_mergedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "project":
 			field := field
 
@@ -60429,6 +61299,55 @@ func (ec *executionContext) _UnshareNotePayload(ctx context.Context, sel ast.Sel
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var updateCategoryPayloadImplementors = []string{"UpdateCategoryPayload"}
+
+func (ec *executionContext) _UpdateCategoryPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateCategoryPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UpdateCategoryPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpdateCategoryPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UpdateCategoryPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, updateCategoryPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UpdateCategoryPayload")
+		case "category":
+			out.Values[i] = ec._UpdateCategoryPayload_category(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "project":
+			out.Values[i] = ec._UpdateCategoryPayload_project(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._UpdateCategoryPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var updateEntityPayloadImplementors = []string{"UpdateEntityPayload"}
 
 func (ec *executionContext) _UpdateEntityPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateEntityPayload) graphql.Marshaler {
@@ -60584,6 +61503,55 @@ func (ec *executionContext) _UpdateScorePayload(ctx context.Context, sel ast.Sel
 			}
 		case "problem":
 			out.Values[i] = ec._UpdateScorePayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var updateSubcategoryPayloadImplementors = []string{"UpdateSubcategoryPayload"}
+
+func (ec *executionContext) _UpdateSubcategoryPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateSubcategoryPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UpdateSubcategoryPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpdateSubcategoryPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UpdateSubcategoryPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, updateSubcategoryPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UpdateSubcategoryPayload")
+		case "subcategory":
+			out.Values[i] = ec._UpdateSubcategoryPayload_subcategory(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "project":
+			out.Values[i] = ec._UpdateSubcategoryPayload_project(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._UpdateSubcategoryPayload_problem(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -65116,6 +66084,11 @@ func (ec *executionContext) unmarshalNUnshareNoteInput2githubᚗcomᚋtaggieᚋt
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNUpdateCategoryInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateCategoryInput(ctx context.Context, v any) (model.UpdateCategoryInput, error) {
+	res, err := ec.unmarshalInputUpdateCategoryInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNUpdateEntityInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateEntityInput(ctx context.Context, v any) (model.UpdateEntityInput, error) {
 	res, err := ec.unmarshalInputUpdateEntityInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -65133,6 +66106,11 @@ func (ec *executionContext) unmarshalNUpdateProjectInput2githubᚗcomᚋtaggie�
 
 func (ec *executionContext) unmarshalNUpdateScoreInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateScoreInput(ctx context.Context, v any) (model.UpdateScoreInput, error) {
 	res, err := ec.unmarshalInputUpdateScoreInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUpdateSubcategoryInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateSubcategoryInput(ctx context.Context, v any) (model.UpdateSubcategoryInput, error) {
+	res, err := ec.unmarshalInputUpdateSubcategoryInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -65495,13 +66473,6 @@ func (ec *executionContext) marshalOAddProjectCategoriesPayload2ᚖgithubᚗcom�
 	return ec._AddProjectCategoriesPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOAddProjectCategoriesProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddProjectCategoriesProblem(ctx context.Context, sel ast.SelectionSet, v model.AddProjectCategoriesProblem) graphql.Marshaler {
-	if v == nil {
-		return graphql.Null
-	}
-	return ec._AddProjectCategoriesProblem(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalOAnnotation2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Annotation) graphql.Marshaler {
 	if len(v) > 1 {
 		if m := lean.Write(ctx, &ec.plans, planned, "Annotation", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
@@ -65619,6 +66590,13 @@ func (ec *executionContext) marshalOCategory2ᚖgithubᚗcomᚋtaggieᚋtaggie�
 		return graphql.Null
 	}
 	return ec._Category(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCategoryProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCategoryProblem(ctx context.Context, sel ast.SelectionSet, v model.CategoryProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CategoryProblem(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOChangeNoteDeadlinePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐChangeNoteDeadlinePayload(ctx context.Context, sel ast.SelectionSet, v *model.ChangeNoteDeadlinePayload) graphql.Marshaler {
@@ -67598,6 +68576,13 @@ func (ec *executionContext) marshalOUnshareNotePayload2ᚖgithubᚗcomᚋtaggie�
 	return ec._UnshareNotePayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOUpdateCategoryPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateCategoryPayload(ctx context.Context, sel ast.SelectionSet, v *model.UpdateCategoryPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateCategoryPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOUpdateEntityPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateEntityPayload(ctx context.Context, sel ast.SelectionSet, v *model.UpdateEntityPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -67652,6 +68637,13 @@ func (ec *executionContext) marshalOUpdateScoreProblem2githubᚗcomᚋtaggieᚋt
 		return graphql.Null
 	}
 	return ec._UpdateScoreProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUpdateSubcategoryPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateSubcategoryPayload(ctx context.Context, sel ast.SelectionSet, v *model.UpdateSubcategoryPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateSubcategoryPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOUpdateUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateUserPayload(ctx context.Context, sel ast.SelectionSet, v *model.UpdateUserPayload) graphql.Marshaler {
@@ -67886,6 +68878,7 @@ func (ec *executionContext) marshalO__Type2ᚖgithubᚗcomᚋ99designsᚋgqlgen�
 
 // waits are the fields that may wait for something.
 var waits = map[lean.Field]bool{
+	{Type: "Category", Name: "mergedInto"}:         true,
 	{Type: "EntityIndex", Name: "leftOut"}:         true,
 	{Type: "EntityIndexLeftOut", Name: "examples"}: true,
 	{Type: "Item", Name: "owner"}:                  true,
@@ -67937,6 +68930,7 @@ var waits = map[lean.Field]bool{
 	{Type: "Score", Name: "owner"}:                 true,
 	{Type: "Snapshot", Name: "score"}:              true,
 	{Type: "Snapshot", Name: "changes"}:            true,
+	{Type: "Subcategory", Name: "mergedInto"}:      true,
 	{Type: "Tag", Name: "notes"}:                   true,
 	{Type: "Tag", Name: "items"}:                   true,
 	{Type: "User", Name: "notes"}:                  true,

@@ -60,10 +60,12 @@ var planned = map[string]lean.Type{
 		"import": {At: 1, Of: "ProjectImport", Resolved: false},
 	}},
 	"Category": {Implements: categoryImplementors, Fields: map[string]lean.TypeField{
-		"id":      {At: 1, Of: "", Resolved: false, Shared: true},
-		"name":    {At: 2, Of: "", Resolved: false, Shared: true},
-		"project": {At: 3, Of: "Project", Resolved: true},
-		"items":   {At: 4, Of: "ProjectItemConnection", Resolved: true},
+		"id":        {At: 1, Of: "", Resolved: false, Shared: true},
+		"name":      {At: 2, Of: "", Resolved: false, Shared: true},
+		"retiredAt": {At: 3, Of: "", Resolved: false},
+		"mergedAt":  {At: 5, Of: "", Resolved: false},
+		"project":   {At: 6, Of: "Project", Resolved: true},
+		"items":     {At: 7, Of: "ProjectItemConnection", Resolved: true},
 	}},
 	"ChangeNoteDeadlinePayload": {Implements: changeNoteDeadlinePayloadImplementors, Fields: map[string]lean.TypeField{
 		"note":    {At: 1, Of: "Note", Resolved: false},
@@ -955,10 +957,12 @@ var planned = map[string]lean.Type{
 		"import": {At: 1, Of: "ProjectImport", Resolved: false},
 	}},
 	"Subcategory": {Implements: subcategoryImplementors, Fields: map[string]lean.TypeField{
-		"id":      {At: 1, Of: "", Resolved: false, Shared: true},
-		"name":    {At: 2, Of: "", Resolved: false, Shared: true},
-		"project": {At: 3, Of: "Project", Resolved: true},
-		"items":   {At: 4, Of: "ProjectItemConnection", Resolved: true},
+		"id":        {At: 1, Of: "", Resolved: false, Shared: true},
+		"name":      {At: 2, Of: "", Resolved: false, Shared: true},
+		"retiredAt": {At: 3, Of: "", Resolved: false},
+		"mergedAt":  {At: 5, Of: "", Resolved: false},
+		"project":   {At: 6, Of: "Project", Resolved: true},
+		"items":     {At: 7, Of: "ProjectItemConnection", Resolved: true},
 	}},
 	"Tag": {Implements: tagImplementors, Fields: map[string]lean.TypeField{
 		"id":     {At: 1, Of: "", Resolved: false},
@@ -1063,6 +1067,11 @@ var planned = map[string]lean.Type{
 		"note": {At: 1, Of: "Note", Resolved: false},
 		"user": {At: 2, Of: "User", Resolved: false},
 	}},
+	"UpdateCategoryPayload": {Implements: updateCategoryPayloadImplementors, Fields: map[string]lean.TypeField{
+		"category": {At: 1, Of: "Category", Resolved: false},
+		"project":  {At: 2, Of: "Project", Resolved: false},
+		"problem":  {At: 3, Of: "", Resolved: false},
+	}},
 	"UpdateEntityPayload": {Implements: updateEntityPayloadImplementors, Fields: map[string]lean.TypeField{
 		"entity":  {At: 1, Of: "Entity", Resolved: false},
 		"problem": {At: 2, Of: "", Resolved: false},
@@ -1078,6 +1087,11 @@ var planned = map[string]lean.Type{
 	"UpdateScorePayload": {Implements: updateScorePayloadImplementors, Fields: map[string]lean.TypeField{
 		"score":   {At: 1, Of: "Score", Resolved: false},
 		"problem": {At: 2, Of: "", Resolved: false},
+	}},
+	"UpdateSubcategoryPayload": {Implements: updateSubcategoryPayloadImplementors, Fields: map[string]lean.TypeField{
+		"subcategory": {At: 1, Of: "Subcategory", Resolved: false},
+		"project":     {At: 2, Of: "Project", Resolved: false},
+		"problem":     {At: 3, Of: "", Resolved: false},
 	}},
 	"UpdateUserPayload": {Implements: updateUserPayloadImplementors, Fields: map[string]lean.TypeField{
 		"user":    {At: 1, Of: "User", Resolved: false},
@@ -1243,7 +1257,7 @@ func (ec *executionContext) appendAddProjectCategoriesPayload(w *lean.Writer, p 
 		case 2: // problem
 			if obj.Problem == nil {
 				w.Null()
-			} else if !ec.appendAddProjectCategoriesProblem(w, f, obj.Problem) {
+			} else if !ec.appendCategoryProblem(w, f, obj.Problem) {
 				return false
 			}
 		default:
@@ -1398,7 +1412,19 @@ func (ec *executionContext) appendCategory(w *lean.Writer, p *lean.Plan, obj *mo
 			}
 		case 2: // name
 			w.B = scalar.AppendString(w.B, obj.Name)
-		case 3: // project
+		case 3: // retiredAt
+			if (obj.RetiredAt).IsZero() {
+				w.Null()
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.RetiredAt)
+			}
+		case 5: // mergedAt
+			if (obj.MergedAt).IsZero() {
+				w.Null()
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.MergedAt)
+			}
+		case 6: // project
 			ctx, _ := w.Call(f, ec.fieldContext_Category_project)
 			if ctx == nil {
 				return false
@@ -1412,7 +1438,7 @@ func (ec *executionContext) appendCategory(w *lean.Writer, p *lean.Plan, obj *mo
 			} else if !ec.appendProject(w, f.Below, v) {
 				return false
 			}
-		case 4: // items
+		case 7: // items
 			ctx, fc := w.Call(f, ec.fieldContext_Category_items)
 			if ctx == nil {
 				return false
@@ -7350,7 +7376,19 @@ func (ec *executionContext) appendSubcategory(w *lean.Writer, p *lean.Plan, obj 
 			}
 		case 2: // name
 			w.B = scalar.AppendString(w.B, obj.Name)
-		case 3: // project
+		case 3: // retiredAt
+			if (obj.RetiredAt).IsZero() {
+				w.Null()
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.RetiredAt)
+			}
+		case 5: // mergedAt
+			if (obj.MergedAt).IsZero() {
+				w.Null()
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.MergedAt)
+			}
+		case 6: // project
 			ctx, _ := w.Call(f, ec.fieldContext_Subcategory_project)
 			if ctx == nil {
 				return false
@@ -7364,7 +7402,7 @@ func (ec *executionContext) appendSubcategory(w *lean.Writer, p *lean.Plan, obj 
 			} else if !ec.appendProject(w, f.Below, v) {
 				return false
 			}
-		case 4: // items
+		case 7: // items
 			ctx, fc := w.Call(f, ec.fieldContext_Subcategory_items)
 			if ctx == nil {
 				return false
@@ -8047,6 +8085,38 @@ func (ec *executionContext) appendUnshareNotePayload(w *lean.Writer, p *lean.Pla
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendUpdateCategoryPayload(w *lean.Writer, p *lean.Plan, obj *model.UpdateCategoryPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"UpdateCategoryPayload"`...)
+		case 1: // category
+			if obj.Category == nil {
+				w.Null()
+			} else if !ec.appendCategory(w, f.Below, obj.Category) {
+				return false
+			}
+		case 2: // project
+			if obj.Project == nil {
+				w.Null()
+			} else if !ec.appendProject(w, f.Below, obj.Project) {
+				return false
+			}
+		case 3: // problem
+			if obj.Problem == nil {
+				w.Null()
+			} else if !ec.appendCategoryProblem(w, f, obj.Problem) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendUpdateEntityPayload(w *lean.Writer, p *lean.Plan, obj *model.UpdateEntityPayload) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -8142,6 +8212,38 @@ func (ec *executionContext) appendUpdateScorePayload(w *lean.Writer, p *lean.Pla
 			if obj.Problem == nil {
 				w.Null()
 			} else if !ec.appendUpdateScoreProblem(w, f, obj.Problem) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendUpdateSubcategoryPayload(w *lean.Writer, p *lean.Plan, obj *model.UpdateSubcategoryPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"UpdateSubcategoryPayload"`...)
+		case 1: // subcategory
+			if obj.Subcategory == nil {
+				w.Null()
+			} else if !ec.appendSubcategory(w, f.Below, obj.Subcategory) {
+				return false
+			}
+		case 2: // project
+			if obj.Project == nil {
+				w.Null()
+			} else if !ec.appendProject(w, f.Below, obj.Project) {
+				return false
+			}
+		case 3: // problem
+			if obj.Problem == nil {
+				w.Null()
+			} else if !ec.appendCategoryProblem(w, f, obj.Problem) {
 				return false
 			}
 		default:
@@ -8590,7 +8692,7 @@ func (ec *executionContext) appendAddNoteTagsProblem(w *lean.Writer, f *lean.Pla
 	return false
 }
 
-func (ec *executionContext) appendAddProjectCategoriesProblem(w *lean.Writer, f *lean.Planned, v model.AddProjectCategoriesProblem) bool {
+func (ec *executionContext) appendCategoryProblem(w *lean.Writer, f *lean.Planned, v model.CategoryProblem) bool {
 	switch obj := v.(type) {
 	case model.NameTaken:
 		if p := w.Plan("NameTaken", f); p != nil {

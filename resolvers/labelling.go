@@ -5,6 +5,7 @@ import (
 
 	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/user"
@@ -91,11 +92,34 @@ func (projects) TopKeywords(ctx context.Context, p *project.Project) ([]labellin
 }
 
 func (projects) TopCategories(ctx context.Context, p *project.Project) ([]labelling.Used, error) {
-	return top(ctx, p, labelling.Categories)
+	return topLabels(ctx, p, labelling.Categories, project.Category)
 }
 
 func (projects) TopSubcategories(ctx context.Context, p *project.Project) ([]labelling.Used, error) {
-	return top(ctx, p, labelling.Subcategories)
+	return topLabels(ctx, p, labelling.Subcategories, project.Subcategory)
+}
+
+// topLabels gives labels, which are counted by their ids, their names.
+func topLabels(ctx context.Context, p *project.Project, w labelling.Words, kind project.Kind) ([]labelling.Used, error) {
+	used, err := top(ctx, p, w)
+	if err != nil || len(used) == 0 {
+		return used, err
+	}
+	refs := make([]project.Ref[project.LabelID], len(used))
+	for i, u := range used {
+		refs[i] = p.LabelRef(kind, u.Value)
+	}
+	labels, errs := loaders.From(ctx).Labels.LoadAll(ctx, refs)
+	named := []labelling.Used{}
+	for i, u := range used {
+		switch {
+		case errs == nil || errs[i] == nil:
+			named = append(named, labelling.Used{Value: labels[i].Name, Count: u.Count})
+		case !fault.Is(errs[i], fault.NotFound): // it is not known any more what somebody found
+			return nil, errs[i]
+		}
+	}
+	return named, nil
 }
 
 func top(ctx context.Context, p *project.Project, w labelling.Words) ([]labelling.Used, error) {

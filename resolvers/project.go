@@ -56,13 +56,11 @@ func (r users) Projects(ctx context.Context, u *user.User, first *int, after *pa
 
 type projects struct{ *Resolver }
 
-func (r projects) Categories(ctx context.Context, p *project.Project) ([]model.Category, error) {
-	labels, err := loaders.From(ctx).LabelsOf.LoadNow(ctx, p.Ref()) // both lists are read together
+func (r projects) Categories(ctx context.Context, p *project.Project, includeRetired bool) ([]model.Category, error) {
+	of, err := r.labelsOf(ctx, p, project.Category, includeRetired)
 	if err != nil {
 		return nil, err
 	}
-	of := project.Category.Of(labels)
-	r.labelsAhead(ctx, of, selected(ctx, "Category", "Node"))
 	all := make([]model.Category, len(of))
 	for i, l := range of {
 		all[i] = model.Category{Label: l}
@@ -70,18 +68,30 @@ func (r projects) Categories(ctx context.Context, p *project.Project) ([]model.C
 	return all, nil
 }
 
-func (r projects) Subcategories(ctx context.Context, p *project.Project) ([]model.Subcategory, error) {
-	labels, err := loaders.From(ctx).LabelsOf.LoadNow(ctx, p.Ref())
+func (r projects) Subcategories(ctx context.Context, p *project.Project, includeRetired bool) ([]model.Subcategory, error) {
+	of, err := r.labelsOf(ctx, p, project.Subcategory, includeRetired)
 	if err != nil {
 		return nil, err
 	}
-	of := project.Subcategory.Of(labels)
-	r.labelsAhead(ctx, of, selected(ctx, "Subcategory", "Node"))
 	all := make([]model.Subcategory, len(of))
 	for i, l := range of {
 		all[i] = model.Subcategory{Label: l}
 	}
 	return all, nil
+}
+
+// labelsOf reads both lists of a project together, and returns one of them.
+func (r projects) labelsOf(ctx context.Context, p *project.Project, kind project.Kind, retired bool) ([]project.Label, error) {
+	labels, err := loaders.From(ctx).LabelsOf.LoadNow(ctx, p.Ref())
+	if err != nil {
+		return nil, err
+	}
+	of := kind.Of(labels)
+	if !retired {
+		of = project.InUse(of)
+	}
+	r.labelsAhead(ctx, of, selected(ctx, string(kind), "Node"))
+	return of, nil
 }
 
 func (r projects) Teams(ctx context.Context, p *project.Project) ([]project.Team, error) {
@@ -274,6 +284,10 @@ func (r *Resolver) openMember(ctx context.Context, sel selection, m project.Memb
 
 type categories struct{ *Resolver }
 
+func (categories) MergedInto(ctx context.Context, c *model.Category) (*model.Category, error) {
+	return category(ctx, c.IntoRef)
+}
+
 func (categories) Project(ctx context.Context, c *model.Category) (*project.Project, error) {
 	return projectOf(ctx, c.LabelID.Project)
 }
@@ -283,6 +297,10 @@ func (r categories) Items(ctx context.Context, c *model.Category, first *int, af
 }
 
 type subcategories struct{ *Resolver }
+
+func (subcategories) MergedInto(ctx context.Context, c *model.Subcategory) (*model.Subcategory, error) {
+	return subcategory(ctx, c.IntoRef)
+}
 
 func (subcategories) Project(ctx context.Context, c *model.Subcategory) (*project.Project, error) {
 	return projectOf(ctx, c.LabelID.Project)

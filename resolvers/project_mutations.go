@@ -8,6 +8,7 @@ import (
 
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/loaders"
@@ -127,6 +128,53 @@ func (m mutation) AddProjectCategories(ctx context.Context, in model.AddProjectC
 	})
 	after, problem, err := m.doneProject(ctx, p, err)
 	return &model.AddProjectCategoriesPayload{Project: after, Problem: problem}, err
+}
+
+func (m mutation) UpdateCategory(ctx context.Context, in model.UpdateCategoryInput) (*model.UpdateCategoryPayload, error) {
+	id, err := categoryID("input.categoryId", in.CategoryID)
+	if err != nil {
+		return nil, err
+	}
+	l, err := m.updateLabel(ctx, id, in.Name, in.Retired, in.MergeInto, in.IdempotencyKey)
+	after, problem, err := done(ctx, m, l, err)
+	if after == nil || after.ID == "" {
+		return &model.UpdateCategoryPayload{Problem: problem}, err
+	}
+	m.labelsAhead(ctx, []project.Label{*after}, payload(ctx).in("category", "Category", "Node"))
+	return &model.UpdateCategoryPayload{Category: &model.Category{Label: *after}, Project: m.changed(ctx, id.Project)}, nil
+}
+
+func (m mutation) UpdateSubcategory(ctx context.Context, in model.UpdateSubcategoryInput) (*model.UpdateSubcategoryPayload, error) {
+	id, err := subcategoryID("input.subcategoryId", in.SubcategoryID)
+	if err != nil {
+		return nil, err
+	}
+	l, err := m.updateLabel(ctx, id, in.Name, in.Retired, in.MergeInto, in.IdempotencyKey)
+	after, problem, err := done(ctx, m, l, err)
+	if after == nil || after.ID == "" {
+		return &model.UpdateSubcategoryPayload{Problem: problem}, err
+	}
+	m.labelsAhead(ctx, []project.Label{*after}, payload(ctx).in("subcategory", "Subcategory", "Node"))
+	return &model.UpdateSubcategoryPayload{Subcategory: &model.Subcategory{Label: *after}, Project: m.changed(ctx, id.Project)}, nil
+}
+
+func (m mutation) updateLabel(ctx context.Context, id project.LabelID, name graphql.Omittable[*string], retired graphql.Omittable[*bool], into graphql.Omittable[*gid.ID], key graphql.Omittable[*string]) (project.Label, error) {
+	update := project.UpdateLabel{Label: id, IdempotencyKey: key.Value()}
+	var err error
+	if update.Name, err = given("input.name", name); err != nil {
+		return project.Label{}, err
+	}
+	if update.Retired, err = given("input.retired", retired); err != nil {
+		return project.Label{}, err
+	}
+	if to := into.Value(); to != nil {
+		into, err := labelID("input.mergeInto", *to, id.Kind)
+		if err != nil {
+			return project.Label{}, err
+		}
+		update.MergeInto = &into
+	}
+	return m.Projects.UpdateLabel(ctx, update)
 }
 
 // doneTeam is done for teams; see doneProject.

@@ -3,6 +3,7 @@ package entities
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -73,6 +74,29 @@ func EntityRow(key dynamo.Key, h Header, own dynamo.Attrs) dynamo.Attrs {
 	h.Key = key
 	headerRows.Write(&h, own)
 	return own
+}
+
+// Overwrite writes attributes that an entity has of its own, and when it was changed, over its row; those that row lacks are removed. It fails with missing
+// when there is no such row.
+func Overwrite(row dynamo.Attrs, own []string, missing error) dynamo.Action {
+	a := dynamo.Action{
+		Table: dynamo.EntitiesMaster, Key: dynamo.Key{PK: dynamo.Text(row["_id"]), SK: dynamo.Text(row["_scope_type_key"])},
+		Condition: "attribute_exists(#_id)", Names: map[string]string{"#_id": "_id"}, Values: dynamo.Attrs{}, Failed: func(dynamo.Attrs) error { return missing },
+	}
+	var set, remove []string
+	for _, name := range append([]string{"_updated"}, own...) {
+		a.Names["#"+name] = name
+		if v, there := row[name]; there {
+			a.Values[":"+name] = v
+			set = append(set, "#"+name+" = :"+name)
+		} else {
+			remove = append(remove, "#"+name)
+		}
+	}
+	if a.Update = "SET " + strings.Join(set, ", "); len(remove) > 0 {
+		a.Update += " REMOVE " + strings.Join(remove, ", ")
+	}
+	return a
 }
 
 func (h *Header) meta() types.AttributeValue {

@@ -154,19 +154,7 @@ func putEffort(of project.Effort, exists bool) dynamo.Action {
 	if !exists {
 		return dynamo.Action{Table: dynamo.EntitiesMaster, Item: row, Condition: "attribute_not_exists(#id)", Names: map[string]string{"#id": "_id"}}
 	}
-	e := newEdit()
-	for _, name := range projects.EffortRows.Names() {
-		if v, there := row[name]; there {
-			e.set("#"+name, name, v)
-		} else {
-			e.remove(name)
-		}
-	}
-	e.set("#_updated", "_updated", row["_updated"])
-	a := e.action(dynamo.EntitiesMaster, entities.ShardedKey(projects.EffortID(of.EffortID)))
-	a.Condition, a.Names["#id"] = "attribute_exists(#id)", "_id"
-	a.Failed = func(dynamo.Attrs) error { return fault.New(fault.NotFound, projects.NoSuchEffort) }
-	return a
+	return entities.Overwrite(row, projects.EffortRows.Names(), fault.New(fault.NotFound, projects.NoSuchEffort))
 }
 
 // removed is what a removal changes besides the item, or what bringing an item back does: its efforts, whether their members have them,

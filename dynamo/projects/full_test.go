@@ -27,11 +27,13 @@ var fullMember = project.Member{Project: dynamotest.AUUID, User: "u1", Team: "t1
 
 var fullTeam = project.Team{TeamID: project.TeamID{Project: dynamotest.AUUID, ID: "t1"}, Name: "Reviewers", Type: project.Reviewer, CreatedAt: dynamotest.FullTime, DeletedAt: dynamotest.FullTime.Add(time.Second), Into: "t2"}
 
-var fullLabel = project.Label{LabelID: project.LabelID{Project: dynamotest.AUUID, Kind: project.Category, ID: "l1"}, Name: "owl"}
+var fullLabel = project.Label{
+	LabelID: project.LabelID{Project: dynamotest.AUUID, Kind: project.Category, ID: "l1"}, Name: "owl", RetiredAt: dynamotest.FullTime, Into: "l2", MergedAt: dynamotest.FullTime,
+}
 
 var fullList = projects.ShortList{
 	ID: projects.ListID(dynamotest.AUUID, projects.TeamList), Version: 3, Created: dynamotest.FullTime, Updated: dynamotest.FullTime.Add(time.Second),
-	Entries: []projects.Listed{{ID: "t1", Name: "Reviewers", Type: project.Reviewer, CreatedAt: dynamotest.FullTime}},
+	Entries: []projects.Listed{{ID: "t1", Name: "Reviewers", Type: project.Reviewer, CreatedAt: dynamotest.FullTime, RetiredAt: dynamotest.FullTime}},
 }
 
 var fullItem = project.Item{

@@ -3,6 +3,7 @@ package projects
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/entities"
@@ -10,16 +11,24 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/task"
 )
 
 // LabelKinds are the kinds of labels in the order in which both lists are shown.
 var LabelKinds = []project.Kind{project.Category, project.Subcategory}
 
+const noSuchLabel = "there is no such category"
+
 // labelsAtOnce is how many labels go into the transaction that lists them, beside what else is in it.
 const labelsAtOnce = 80
 
 // labelRows are the attributes that labels have of their own.
-var labelRows = dynamo.LayoutOf(dynamo.OfText("name", func(l *project.Label) *string { return &l.Name }))
+var labelRows = dynamo.LayoutOf(
+	dynamo.OfText("name", func(l *project.Label) *string { return &l.Name }),
+	dynamo.Optional(dynamo.OfInstant("retired_at", func(l *project.Label) *time.Time { return &l.RetiredAt })),
+	dynamo.Optional(dynamo.OfText("merged_into", func(l *project.Label) *string { return &l.Into })),
+	dynamo.Optional(dynamo.OfInstant("merged_at", func(l *project.Label) *time.Time { return &l.MergedAt })),
+)
 
 func labelRow(l project.Label, list shortList) dynamo.Attrs {
 	id := labelID(l.LabelID)
@@ -42,7 +51,7 @@ func (db Store) LabelsByID(ctx context.Context, ids []project.LabelID) ([]projec
 	for i, id := range ids {
 		wants[i] = dynamo.Want{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(labelID(id)), Decode: func(item dynamo.Item) error { return decodeLabel(item, &labels[i]) }}
 	}
-	return labels, dynamo.Missing(db.BatchGet(ctx, wants), "there is no such category")
+	return labels, dynamo.Missing(db.BatchGet(ctx, wants), noSuchLabel)
 }
 
 // ListLabels reads both lists of many projects.
@@ -60,10 +69,15 @@ func (db Store) ListLabels(ctx context.Context, ids []project.ID) ([][]project.L
 		}
 		for _, e := range lists[i].Entries {
 			id := project.LabelID{Project: ids[of], Kind: LabelKinds[i%len(LabelKinds)], ID: e.ID}
-			labels[of] = append(labels[of], project.Label{LabelID: id, Name: e.Name})
+			labels[of] = append(labels[of], e.label(id))
 		}
 	}
 	return labels, dynamo.Missing(errs, noSuchProject)
+}
+
+// label is the label of an element.
+func (e listed) label(id project.LabelID) project.Label {
+	return project.Label{LabelID: id, Name: e.Name, RetiredAt: e.RetiredAt}
 }
 
 func labelLists(projects ...project.ID) []entity.ID {
@@ -146,6 +160,63 @@ func addLabels(lists []shortList, labels []project.Label, db Store) (changed, en
 		}
 	}
 	return changed, entities, nil
+}
+
+// UpdateLabel changes a label and its element of the list. Of one that was merged, an earlier attempt whose answer was lost did it.
+//
+// Index: primary. Key: <project>/<project>:CategoryList or SubcategoryList on condition of its version; <label>/<project>:Category or Subcategory.
+// Cost: 1 BatchGetItem and 1 TransactWriteItems of 2 rows and the tasks; 2 BatchGetItem of a label that is in no list.
+func (db Store) UpdateLabel(ctx context.Context, id project.LabelID, c project.LabelChange, follow []task.Task, once idempotency.Key) (after project.Label, err error) {
+	err = db.UntilSettled(ctx, func() error {
+		lists, errs := db.lists(ctx, []entity.ID{listID(id.Project, string(id.Kind))})
+		if errs != nil {
+			return errs[0]
+		}
+		list := lists[0]
+		find := func(id string) int { return slices.IndexFunc(list.Entries, func(e listed) bool { return e.ID == id }) }
+		at := find(id.ID)
+		if at < 0 {
+			labels, errs := db.LabelsByID(ctx, []project.LabelID{id})
+			if errs != nil {
+				return errs[0]
+			}
+			if after = labels[0]; c.Into == "" || after.Into != c.Into {
+				return project.ErrMerged
+			}
+			return nil
+		}
+		if into := find(c.Into); c.Into != "" && (into < 0 || !list.Entries[into].RetiredAt.IsZero()) {
+			return project.ErrNoTarget
+		}
+		after = c.Of(list.Entries[at].label(id))
+		if slices.ContainsFunc(list.Entries, func(e listed) bool { return e.ID != id.ID && e.label(id).Key() == after.Key() }) {
+			return project.NameTaken
+		}
+		list.Entries = slices.Clone(list.Entries)
+		if list.Entries[at].Name, list.Entries[at].RetiredAt = after.Name, after.RetiredAt; after.Into != "" {
+			list.Entries = slices.Delete(list.Entries, at, at+1)
+		}
+		actions := append([]dynamo.Action{list.put(db.Now()), changeLabel(after, db.Now())}, dynamo.TaskActions(follow)...)
+		return db.Transact(ctx, actions, once)
+	})
+	return after, err
+}
+
+// LabelMerged notes since when nothing is labelled any more with a label that was merged.
+//
+// Index: primary. Key: <label>/<project>:Category or Subcategory. Cost: 1 BatchGetItem and 1 TransactWriteItems of 1 row.
+func (db Store) LabelMerged(ctx context.Context, id project.LabelID, at time.Time) error {
+	labels, errs := db.LabelsByID(ctx, []project.LabelID{id})
+	if errs != nil {
+		return errs[0]
+	}
+	labels[0].MergedAt = at
+	return db.Transact(ctx, []dynamo.Action{changeLabel(labels[0], at)}, idempotency.Key{})
+}
+
+// changeLabel writes what a label has of its own over a row that exists.
+func changeLabel(l project.Label, now time.Time) dynamo.Action {
+	return entities.Overwrite(labelRow(l, shortList{Updated: now}), labelRows.Names(), fault.New(fault.NotFound, noSuchLabel))
 }
 
 // unconditional returns the puts as writes of a batch.

@@ -32,6 +32,7 @@ type listed struct {
 	Name      string
 	Type      project.TeamType // of a team
 	CreatedAt time.Time        // of a team
+	RetiredAt time.Time        // of a label
 }
 
 // teamList is the list of teams; the other lists are called as the kinds of their labels.
@@ -47,6 +48,7 @@ var listedRows = dynamo.LayoutOf(
 	dynamo.Optional(dynamo.OfText("name", func(e *listed) *string { return &e.Name })),
 	dynamo.Optional(dynamo.OfText("type", func(e *listed) *project.TeamType { return &e.Type })),
 	dynamo.Optional(dynamo.OfInstant("created_at", func(e *listed) *time.Time { return &e.CreatedAt })),
+	dynamo.Optional(dynamo.OfInstant("retired_at", func(e *listed) *time.Time { return &e.RetiredAt })),
 )
 
 // shortListRows are the attributes that a short list has of its own.

@@ -89,7 +89,7 @@ type AddProjectCategoriesPayload struct {
 	// The project; null if there was a problem.
 	Project *project.Project `json:"project,omitempty"`
 	// Why nothing was changed.
-	Problem AddProjectCategoriesProblem `json:"problem,omitempty"`
+	Problem CategoryProblem `json:"problem,omitempty"`
 }
 
 // The caller has already finished the item with this claim. Nothing was changed.
@@ -912,7 +912,7 @@ type NameTaken struct {
 	Field string `json:"field"`
 }
 
-func (NameTaken) IsAddProjectCategoriesProblem() {}
+func (NameTaken) IsCategoryProblem() {}
 
 func (NameTaken) IsProblem() {}
 
@@ -1982,6 +1982,30 @@ type UnshareNotePayload struct {
 	User *user.User `json:"user,omitempty"`
 }
 
+// Input of `updateCategory`.
+type UpdateCategoryInput struct {
+	// The id of a `Category`.
+	CategoryID gid.ID `json:"categoryId"`
+	// 1 to 100 characters, unique among the project's categories; case does not matter.
+	Name graphql.Omittable[*string] `json:"name,omitempty"`
+	// Whether items can be found to be it no longer. What is labelled stays as it is.
+	Retired graphql.Omittable[*bool] `json:"retired,omitempty"`
+	// The id of another `Category` of the project that is not retired. Cannot be combined with `name` or `retired`, and cannot be undone.
+	MergeInto graphql.Omittable[*gid.ID] `json:"mergeInto,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `updateCategory`.
+type UpdateCategoryPayload struct {
+	// The category; null if there was a problem.
+	Category *Category `json:"category,omitempty"`
+	// The project; null if there was a problem.
+	Project *project.Project `json:"project,omitempty"`
+	// Why nothing was changed.
+	Problem CategoryProblem `json:"problem,omitempty"`
+}
+
 // Input of `updateEntity`.
 type UpdateEntityInput struct {
 	// The id of an `Entity`.
@@ -2080,6 +2104,30 @@ type UpdateScorePayload struct {
 	Score *Score `json:"score,omitempty"`
 	// Why nothing was changed.
 	Problem UpdateScoreProblem `json:"problem,omitempty"`
+}
+
+// Input of `updateSubcategory`.
+type UpdateSubcategoryInput struct {
+	// The id of a `Subcategory`.
+	SubcategoryID gid.ID `json:"subcategoryId"`
+	// 1 to 100 characters, unique among the project's subcategories; case does not matter.
+	Name graphql.Omittable[*string] `json:"name,omitempty"`
+	// Whether items can be found to be it no longer. What is labelled stays as it is.
+	Retired graphql.Omittable[*bool] `json:"retired,omitempty"`
+	// The id of another `Subcategory` of the project that is not retired. Cannot be combined with `name` or `retired`, and cannot be undone.
+	MergeInto graphql.Omittable[*gid.ID] `json:"mergeInto,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `updateSubcategory`.
+type UpdateSubcategoryPayload struct {
+	// The subcategory; null if there was a problem.
+	Subcategory *Subcategory `json:"subcategory,omitempty"`
+	// The project; null if there was a problem.
+	Project *project.Project `json:"project,omitempty"`
+	// Why nothing was changed.
+	Problem CategoryProblem `json:"problem,omitempty"`
 }
 
 // Input of `updateUser`. Fields that are absent stay as they are.

@@ -63,8 +63,8 @@ type (
 	UpdateProjectProblem any
 	// DeleteProjectProblem is an expected outcome of deleteProject.
 	DeleteProjectProblem any
-	// AddProjectCategoriesProblem is an expected outcome of addProjectCategories.
-	AddProjectCategoriesProblem any
+	// CategoryProblem is an expected outcome of changes of the lists of categories and subcategories.
+	CategoryProblem any
 	// TeamProblem is an expected outcome of changes of teams.
 	TeamProblem any
 	// DeleteTeamProblem is an expected outcome of deleteTeam.

@@ -108,6 +108,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	handlers := entities.Handlers()
 	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: s.Bucket, Now: now, Count: a.Labelling.importing, Removed: a.Labelling.remover, Originals: items}.Run
 	handlers[project.RunTeam] = projects.EmptyTeam
+	handlers[project.RunRelabel] = a.Labelling.relabel.Run
 	handlers[project.RunRemoval] = a.Labelling.remover.Run
 	handlers[project.RunDeletion], handlers[project.RunErasure] = a.Labelling.eraser.Run, a.Labelling.eraser.Erase
 	handlers[sweepLabels] = projectsStore.SweepLabels
@@ -118,7 +119,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	a.Tasks = jobs.NewTasks(jobs.TasksOptions{
 		Store: dynamo.Tasks{DB: s.DB}, Handlers: handlers, Log: log, Token: newID, Now: now,
 		Pools: []jobs.Pool{ // of what may take hours
-			{Kinds: []task.Kind{project.RunImport, project.RunExport}, Limit: 2}, {Kinds: []task.Kind{filetag.Reshard}, Limit: 1}, {Kinds: []task.Kind{project.RunRemoval, project.RunErasure}, Limit: 2},
+			{Kinds: []task.Kind{project.RunImport, project.RunExport}, Limit: 2}, {Kinds: []task.Kind{filetag.Reshard}, Limit: 1}, {Kinds: []task.Kind{project.RunRemoval, project.RunErasure, project.RunRelabel}, Limit: 2},
 		},
 	})
 	s.DB.OnTask(a.Tasks.Wake)

@@ -26,6 +26,7 @@ type labeller struct {
 	service   *labelling.Service
 	importing *labelling.Importing
 	remover   *labelling.Remover
+	relabel   *labelling.Relabeller
 	eraser    *labelling.Eraser
 	Hub       *labelling.Hub[labelling.EventDetails]
 	populate  *labelling.Populate
@@ -55,6 +56,7 @@ func newLabeller(s *Stores, patience time.Duration, metrics *telemetry.Metrics, 
 	l.service = labelling.NewService(o, l.populate, l.Rebuild)
 	l.importing = labelling.NewImporting(o, l.populate, l.Rebuild)
 	l.remover = labelling.NewRemover(o, 0)
+	l.relabel = labelling.NewRelabeller(o, moves, 0)
 	l.eraser = labelling.NewEraser(labelling.EraserOptions{Options: o, Projects: moves, Queues: kept, Files: s.Bucket}, 0)
 	l.Hub = labelling.NewHub(labelling.HubOptions[labelling.EventDetails]{
 		Events: countedEvents{kept, metrics}, Service: l.service, Hydrate: labelling.EventReader{Things: shown, People: users.Store{DB: s.DB}}.Read,

@@ -34,31 +34,27 @@ func (s *Service) finish(ctx context.Context, in Finish, field string) (project.
 	}
 	return once(ctx, s, "finishItem", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (project.FinishedItem, error) {
 		id := project.EffortID{Project: in.Item.Project, ID: effortOf(in.Item.ID, in.Token)}
-		var names [2]string
+		var is [2]project.Label
 		m, member, err := s.change(ctx, in.Item, key.With(id.ID), func(before project.Item, member project.Member) (Move, error) {
 			if err := s.finishable(ctx, before, member, id, &in); err != nil {
 				return Move{}, err
 			}
-			if names[0] == "" { // they stay what they are
+			if is[0].ID == "" { // they stay what they are
 				var err error
-				if names, err = s.names(ctx, in, field); err != nil {
+				if is, err = s.labels(ctx, in, field); err != nil {
 					return Move{}, err
 				}
 			}
 			after := s.next(before)
 			after.Status, after.ReturnedTo = project.Finished, ""
-			after.Category, after.Subcategory, after.Keywords = in.Category.ID, "", keywords
-			if in.Subcategory != nil {
-				after.Subcategory = in.Subcategory.ID
-			}
+			after.Category, after.Subcategory, after.Keywords = is[0].ID, is[1].ID, keywords
 			after.Efforts, after.EffortsMade, after.LastEffort = before.Efforts+1, before.EffortsMade+1, id.ID
 			effort := project.Effort{
 				EffortID: id, Item: before.ID, User: member.User, Team: member.Team, Category: after.Category, Subcategory: after.Subcategory,
 				Keywords: keywords, FinishedAt: after.UpdatedAt, UpdatedAt: after.UpdatedAt, ToReview: !before.Claim.Unreviewed,
 			}
 			t := transitionOf(effort, after, Finished, s.NewID())
-			t.Token, t.Category, t.Subcategory = before.Claim.Token, names[0], names[1]
-			t.ToReview, t.CategoryID = toReview(project.Effort{}, effort), effort.Category
+			t.Token, t.ToReview = before.Claim.Token, toReview(project.Effort{}, effort)
 			return Move{Before: before, After: after, Effort: &effort, Transition: &t}, nil
 		})
 		if removed, ok := errors.AsType[*ItemRemoved](err); ok {
@@ -78,11 +74,11 @@ func (s *Service) finish(ctx context.Context, in Finish, field string) (project.
 	})
 }
 
-// transitionOf is the transition of an item by an effort. The words are still to be told.
+// transitionOf is the transition of an item by an effort.
 func transitionOf(e project.Effort, after project.Item, cause Cause, id string) Transition {
 	return Transition{
 		ID: id, Cause: cause, Project: after.Project, Item: after.ID, Version: after.Version, Status: after.Status,
-		User: e.User, Team: e.Team, Effort: e.ID, Keywords: e.Keywords, At: after.UpdatedAt,
+		User: e.User, Team: e.Team, Effort: e.ID, Category: e.Category, Subcategory: e.Subcategory, Keywords: e.Keywords, At: after.UpdatedAt,
 	}
 }
 
@@ -100,29 +96,32 @@ func (s *Service) finishable(ctx context.Context, i project.Item, member project
 	return mine(i, member, in.Token, in)
 }
 
-// names returns the names of category and subcategory. Invalid when one is not in the lists of the item's project.
-func (s *Service) names(ctx context.Context, in Finish, field string) ([2]string, error) {
+// labels reads category and subcategory, in place of those that were merged the ones that took their places; zero for none. Invalid when one is not in the lists
+// of the item's project, or is retired.
+func (s *Service) labels(ctx context.Context, in Finish, field string) (found [2]project.Label, err error) {
 	ids, fields, kinds := []project.LabelID{in.Category}, []string{field + ".categoryId"}, []project.Kind{project.Category}
 	if in.Subcategory != nil {
 		ids, fields, kinds = append(ids, *in.Subcategory), append(fields, field+".subcategoryId"), append(kinds, project.Subcategory)
 	}
-	var names [2]string
 	for i, id := range ids {
 		if id.Project != in.Item.Project || id.Kind != kinds[i] {
-			return names, fault.Invalidf(fields[i], "this is not in the list of the project")
+			return found, fault.Invalidf(fields[i], "this is not in the list of the project")
 		}
 	}
-	labels, errs := s.Truth.LabelsByID(ctx, ids)
+	labels, errs := project.CurrentLabels(ctx, s.Truth.LabelsByID, ids)
 	for i := range ids {
 		if errs != nil && fault.Is(errs[i], fault.NotFound) {
-			return names, fault.Invalidf(fields[i], "this is not in the list of the project")
+			return found, fault.Invalidf(fields[i], "this is not in the list of the project")
 		}
 		if errs != nil && errs[i] != nil {
-			return names, errs[i]
+			return found, errs[i]
 		}
-		names[i] = labels[i].Name
+		if !labels[i].RetiredAt.IsZero() {
+			return found, fault.Invalidf(fields[i], "this is retired: choose another one")
+		}
+		found[i] = labels[i]
 	}
-	return names, nil
+	return found, nil
 }
 
 // MaxFinishes bounds how much can be finished at once.

@@ -73,25 +73,26 @@ type Cause string
 
 // The causes, which are also the types of events.
 const (
-	Claimed   Cause = "CLAIMED"
-	Extended  Cause = "EXTENDED" // no transition: only the lease moved
-	Finished  Cause = "FINISHED"
-	Skipped   Cause = "SKIPPED"  // for nobody
-	Deferred  Cause = "DEFERRED" // skipped: to the same user later, or to others
-	Released  Cause = "RELEASED"
-	Expired   Cause = "EXPIRED" // the lease ended
-	Reviewed  Cause = "REVIEWED"
-	Undone    Cause = "UNDONE"
-	Returns   Cause = "RETURNED"  // what was skipped for nobody waits again
-	Removed   Cause = "REMOVED"   // from the project
-	Restored  Cause = "RESTORED"  // what was removed is back
-	Withdrawn Cause = "WITHDRAWN" // the file of an item, by its owner
-	Imported  Cause = "IMPORTED"  // many items at once
-	Paused    Cause = "PAUSED"
-	Resumed   Cause = "RESUMED"
-	Resized   Cause = "RESIZED" // the queue holds another number of ids
-	Members   Cause = "MEMBERS" // somebody joined, moved or left
-	Restarted Cause = "RESTARTED"
+	Claimed    Cause = "CLAIMED"
+	Extended   Cause = "EXTENDED" // no transition: only the lease moved
+	Finished   Cause = "FINISHED"
+	Skipped    Cause = "SKIPPED"  // for nobody
+	Deferred   Cause = "DEFERRED" // skipped: to the same user later, or to others
+	Released   Cause = "RELEASED"
+	Expired    Cause = "EXPIRED" // the lease ended
+	Reviewed   Cause = "REVIEWED"
+	Undone     Cause = "UNDONE"
+	Returns    Cause = "RETURNED"   // what was skipped for nobody waits again
+	Removed    Cause = "REMOVED"    // from the project
+	Restored   Cause = "RESTORED"   // what was removed is back
+	Withdrawn  Cause = "WITHDRAWN"  // the file of an item, by its owner
+	Relabelled Cause = "RELABELLED" // a label of the item was merged into another
+	Imported   Cause = "IMPORTED"   // many items at once
+	Paused     Cause = "PAUSED"
+	Resumed    Cause = "RESUMED"
+	Resized    Cause = "RESIZED" // the queue holds another number of ids
+	Members    Cause = "MEMBERS" // somebody joined, moved or left
+	Restarted  Cause = "RESTARTED"
 )
 
 // Transition is what happened to an item in the truth, for the queue to follow. It carries everything the queue changes: the
@@ -115,12 +116,11 @@ type Transition struct {
 	Until time.Time
 	// For FINISHED and UNDONE: what was found out, to be counted or taken back.
 	Effort      string
-	Category    string // names, not ids: what the document's sets show
+	Category    string // ids; the category also for REVIEWED
 	Subcategory string
 	Keywords    []string
-	// For FINISHED, UNDONE and REVIEWED: how many efforts more await a review, 1, 0 or -1, and the id of the category of the effort.
-	ToReview   int    `json:",omitempty"`
-	CategoryID string `json:",omitempty"`
+	// For FINISHED, UNDONE and REVIEWED: how many efforts more await a review, 1, 0 or -1.
+	ToReview int `json:",omitempty"`
 	// For REVIEWED: the author, and whether the effort was incorrect; the author gets the item back first.
 	Author     UserID
 	AuthorTeam string
@@ -130,7 +130,8 @@ type Transition struct {
 	From    project.Status
 	Cleared bool
 	// For REMOVED and RESTORED: whose claim it was, or for whom the item was kept, is Author; how the item was before is From; and what was
-	// found out about it, as far as it is not counted any more, or again. For REVIEWED: what the reviewer found in place of it.
+	// found out about it, as far as it is not counted any more, or again. For REVIEWED: what the reviewer found in place of it. For RELABELLED: what
+	// was found out by the labels that were merged.
 	Efforts []CountedEffort `json:",omitempty"`
 	// For DEFERRED: not before Later for the same user; zero: not for this user again.
 	Later time.Time
@@ -141,12 +142,22 @@ type Transition struct {
 type CountedEffort struct {
 	User        UserID
 	Team        string
-	Category    string // names, as in Transition
+	Category    string // ids, as in Transition
 	Subcategory string
 	Keywords    []string
 	Incorrect   bool
 	ToReview    bool   `json:",omitempty"` // it awaits a review while it counts
-	CategoryID  string `json:",omitempty"`
+	Into        Labels `json:",omitzero"`  // for RELABELLED: what it is found to be from now on
+}
+
+// Labels are the category and subcategory of something, by their ids.
+type Labels struct{ Category, Subcategory string }
+
+// countedEffort is an effort as statistics count it.
+func countedEffort(e project.Effort) CountedEffort {
+	return CountedEffort{
+		User: e.User, Team: e.Team, Category: e.Category, Subcategory: e.Subcategory, Keywords: e.Keywords, Incorrect: e.Review.Verdict == project.Incorrect, ToReview: e.ToReview,
+	}
 }
 
 // MostEfforts is how many efforts one transition takes out of the statistics, or puts back: three rows of each are in its transaction.

@@ -118,10 +118,10 @@ func (o Options) settings(ctx context.Context, p project.Project) (Settings, err
 		return Settings{}, err
 	}
 	s := Settings{Name: p.Name, Size: p.QueueSize, Paused: p.Paused}
-	for _, l := range project.Category.Of(labels) {
+	for _, l := range project.Category.Of(project.InUse(labels)) {
 		s.Categories = append(s.Categories, l.Name)
 	}
-	for _, l := range project.Subcategory.Of(labels) {
+	for _, l := range project.Subcategory.Of(project.InUse(labels)) {
 		s.Subcategories = append(s.Subcategories, l.Name)
 	}
 	return s, nil

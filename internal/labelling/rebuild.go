@@ -127,7 +127,7 @@ func (r *Rebuilder) begin(ctx context.Context, p project.Project) error {
 	if err == nil {
 		teams, err = domain.First(r.Truth.ListTeams(ctx, []project.ID{p.ID}))
 	}
-	for n, part := range newTally(p.ID, r.Now()).parts(nil, teams, p.Keywords) {
+	for n, part := range newTally(p.ID, r.Now()).parts(teams, p.Keywords) {
 		if part.Number = n + 1; err == nil {
 			err = r.Coordinator.Load(ctx, p.ID, token, part)
 		}
@@ -376,15 +376,11 @@ func (w *rebuilding) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	labels, err := domain.First(w.Truth.ListLabels(ctx, []project.ID{w.project}))
-	if err != nil {
-		return err
-	}
 	teams, err := domain.First(w.Truth.ListTeams(ctx, []project.ID{w.project}))
 	if err != nil {
 		return err
 	}
-	for _, part := range w.tally.parts(labels, teams, p.Keywords) {
+	for _, part := range w.tally.parts(teams, p.Keywords) {
 		if err := w.load(ctx, part); err != nil {
 			return err
 		}

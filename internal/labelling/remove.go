@@ -13,7 +13,7 @@ import (
 func (r *Remover) remove(ctx context.Context, is project.Removal, resumed bool) (time.Time, error) {
 	progress := r.saving(is)
 	done := func(ctx context.Context, ids []project.ItemID) error {
-		for chunk := range slices.Chunk(ids, removesAtOnce) {
+		for chunk := range slices.Chunk(ids, bulkAtOnce) {
 			n, err := r.removeSome(ctx, progress.is, chunk)
 			if err != nil {
 				return err
@@ -96,7 +96,7 @@ func (r *Remover) removeImported(ctx context.Context, is project.Removal, done f
 func (r *Remover) removeStatus(ctx context.Context, is project.Removal, done func(context.Context, []project.ItemID) error) error {
 	for shard := range Shards {
 		for after := (Place{}); ; {
-			names, next, err := r.Truth.ListByStatus(ctx, is.Project, is.Status, shard, after, removesAtOnce)
+			names, next, err := r.Truth.ListByStatus(ctx, is.Project, is.Status, shard, after, bulkAtOnce)
 			if err != nil {
 				return err
 			}
@@ -119,7 +119,7 @@ func (r *Remover) removeStatus(ctx context.Context, is project.Removal, done fun
 // any more.
 func (r *Remover) finishHalves(ctx context.Context, is project.Removal) error {
 	for after := ""; ; {
-		ids, err := r.Truth.ListRemoved(ctx, is.TransferID, after, removesAtOnce)
+		ids, err := r.Truth.ListRemoved(ctx, is.TransferID, after, bulkAtOnce)
 		if err != nil || len(ids) == 0 {
 			return err
 		}

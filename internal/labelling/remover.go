@@ -9,17 +9,14 @@ import (
 	"time"
 
 	"github.com/taggie/taggie/internal/domain"
-	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
-	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/task"
 )
 
 const (
-	removesAtOnce = 100         // items that are read together
-	removesSaved  = time.Second // how often the progress of a removal is stored
-	purgeAgain    = 5 * time.Second
+	removesSaved = time.Second // how often the progress of a removal is stored
+	purgeAgain   = 5 * time.Second
 )
 
 // Remover takes items out of projects, brings them back, and has them go: its Run is the [task.Handler] of [project.RunRemoval].
@@ -28,16 +25,10 @@ const (
 // by the same transition, or, if there are more than [MostEfforts], by further ones. The row stays until it is purged, and with it all that
 // is needed to bring it back. What a removal has is listed by rows that are written with the items', so that a server that comes after one
 // that was lost goes on where that one was.
-type Remover struct {
-	Options
-	turns  *retry.Turns
-	settle time.Duration // how long indexes may lag behind, and a server that lost the task may go on
-}
+type Remover struct{ bulk }
 
 // NewRemover returns one that waits as long for indexes to settle; 0 for [Settle].
-func NewRemover(o Options, settle time.Duration) *Remover {
-	return &Remover{Options: o, turns: &retry.Turns{}, settle: cmp.Or(settle, Settle)}
-}
+func NewRemover(o Options, settle time.Duration) *Remover { return &Remover{newBulk(o, settle)} }
 
 // Run goes on with a removal from where it stands, and returns when it goes on then.
 func (r *Remover) Run(ctx context.Context, t task.Task) (time.Time, error) {
@@ -116,7 +107,7 @@ func (r *Remover) empty(ctx context.Context, is project.Removal, end project.Rem
 	for first := true; ; first = false {
 		found, waiting := 0, 0
 		for after := ""; ; {
-			ids, err := r.Truth.ListRemoved(ctx, is.TransferID, after, removesAtOnce)
+			ids, err := r.Truth.ListRemoved(ctx, is.TransferID, after, bulkAtOnce)
 			if err != nil {
 				return time.Time{}, err
 			}
@@ -148,23 +139,7 @@ func (r *Remover) empty(ctx context.Context, is project.Removal, end project.Rem
 	}
 }
 
-// chunk reads items with their efforts, and does something with each, some at a time. Those that are gone are left out.
-func (r *Remover) chunk(ctx context.Context, ids []project.ItemID, do func(context.Context, project.Item, []project.Effort) error) error {
-	items, efforts, errs := r.Truth.ItemsWithEfforts(ctx, ids)
-	failed := make([]error, len(ids))
-	each(len(ids), func(n int) {
-		switch err := errs[n]; {
-		case fault.Is(err, fault.NotFound):
-		case err != nil:
-			failed[n] = err
-		default:
-			failed[n] = do(ctx, items[n], efforts[n])
-		}
-	})
-	return errors.Join(failed...)
-}
-
-// moved is the move of an item by a removal, with efforts that change. Their words are still to be told.
+// moved is the move of an item by a removal, with efforts that change, and of these what counts.
 func (r *Remover) moved(i project.Item, is project.Removal, cause Cause, efforts []project.Effort, change func(*project.Effort, time.Time)) Move {
 	after := r.next(i)
 	m := Move{Before: i, After: after, Efforts: slices.Clone(efforts), Transition: &Transition{
@@ -174,50 +149,9 @@ func (r *Remover) moved(i project.Item, is project.Removal, cause Cause, efforts
 	for n := range m.Efforts {
 		change(&m.Efforts[n], after.UpdatedAt)
 		m.Efforts[n].UpdatedAt = after.UpdatedAt
+		if m.Efforts[n].UndoneAt.IsZero() {
+			m.Transition.Efforts = append(m.Transition.Efforts, countedEffort(m.Efforts[n]))
+		}
 	}
 	return m
-}
-
-// errSettled says that there is nothing to be done with an item any more.
-var errSettled = errors.New("there is nothing to be done")
-
-// until moves an item again and again as decide says, until there is nothing to be done; decide gets the item with all its efforts as they
-// are at one moment.
-func (r *Remover) until(ctx context.Context, i project.Item, efforts []project.Effort, decide func(project.Item, []project.Effort) (m Move, last bool, err error)) error {
-	var conflict *project.ItemConflict
-	for range r.turns.Until(ctx, string(i.Project)+" "+i.ID) {
-		m, last, err := decide(i, efforts)
-		if errors.Is(err, errSettled) {
-			return nil
-		}
-		m.Transition.Status = m.After.Status
-		if err = r.tellCounted(ctx, &m); err == nil {
-			err = r.move(ctx, &m, idempotency.Key{})
-		}
-		if err == nil && last || err != nil && !errors.As(err, &conflict) {
-			return domain.IgnoreMissing(err)
-		}
-		if i, efforts, err = r.Truth.ItemWithEfforts(ctx, i.ItemID); err != nil {
-			return domain.IgnoreMissing(err)
-		}
-	}
-	return retry.Busy("this item")
-}
-
-// tellCounted gives the transition of a move what its efforts found, as far as it counts.
-func (r *Remover) tellCounted(ctx context.Context, m *Move) error {
-	for _, e := range m.Efforts {
-		if !e.UndoneAt.IsZero() {
-			continue
-		}
-		var named Transition
-		if err := r.tell(ctx, e, &named); err != nil {
-			return err
-		}
-		m.Transition.Efforts = append(m.Transition.Efforts, CountedEffort{
-			User: e.User, Team: e.Team, Category: named.Category, Subcategory: named.Subcategory, Keywords: e.Keywords, Incorrect: e.Review.Verdict == project.Incorrect,
-			ToReview: e.ToReview, CategoryID: e.Category,
-		})
-	}
-	return nil
 }

@@ -95,24 +95,21 @@ func (s *Service) correct(ctx context.Context, m Move, by project.Member, c Corr
 	if was.LastEffort != m.Effort.ID || was.Status != project.Finished && was.Status != project.New {
 		return Move{}, &project.ItemConflict{Current: was}
 	}
-	names, err := s.names(ctx, Finish{Item: was.ItemID, Category: c.Category, Subcategory: c.Subcategory}, "input.correction")
+	labels, err := s.labels(ctx, Finish{Item: was.ItemID, Category: c.Category, Subcategory: c.Subcategory}, "input.correction")
 	if err != nil {
 		return Move{}, err
 	}
 	is, at := &m.After, m.After.UpdatedAt
 	found := project.Effort{
 		EffortID: project.EffortID{Project: was.Project, ID: derived("correction", m.Effort.ID, strconv.Itoa(m.Effort.Version()))}, Item: was.ID, User: by.User, Team: by.Team,
-		Category: c.Category.ID, Keywords: c.Keywords, FinishedAt: at, UpdatedAt: at,
-	}
-	if c.Subcategory != nil {
-		found.Subcategory = c.Subcategory.ID
+		Category: labels[0].ID, Subcategory: labels[1].ID, Keywords: c.Keywords, FinishedAt: at, UpdatedAt: at,
 	}
 	is.Status, is.ReturnedTo = project.Finished, ""
 	is.Category, is.Subcategory, is.Keywords = found.Category, found.Subcategory, found.Keywords
 	is.Efforts, is.EffortsMade, is.LastEffort = was.Efforts+1, was.EffortsMade+1, found.ID
 	m.Correction = &found
 	m.Transition.Status = is.Status
-	m.Transition.Efforts = []CountedEffort{{User: by.User, Team: by.Team, Category: names[0], Subcategory: names[1], Keywords: c.Keywords}}
+	m.Transition.Efforts = []CountedEffort{countedEffort(found)}
 	return m, nil
 }
 
@@ -148,7 +145,7 @@ func (s *Service) Undo(ctx context.Context, in Undoing) (project.FinishedItem, e
 			effort.UndoneAt = after.UpdatedAt
 			t := transitionOf(effort, after, Undone, s.NewID())
 			t.Token, t.Until, t.From = token, after.Claim.Until, item.Status
-			return Move{Before: item, After: after, Effort: &effort, Transition: &t}, s.tell(ctx, effort, &t)
+			return Move{Before: item, After: after, Effort: &effort, Transition: &t}, nil
 		})
 	}, s.revised(in.Effort))
 }
@@ -166,22 +163,6 @@ func (s *Service) undoable(item project.Item, effort project.Effort, me UserID) 
 		return ErrTooLate
 	case item.Status != project.Finished || item.LastEffort != effort.ID:
 		return &project.ItemConflict{Current: item}
-	}
-	return nil
-}
-
-// tell gives a transition the names of what an effort found.
-func (o Options) tell(ctx context.Context, e project.Effort, t *Transition) error {
-	ids, into := []project.LabelID{{Project: e.Project, Kind: project.Category, ID: e.Category}}, []*string{&t.Category}
-	if e.Subcategory != "" {
-		ids, into = append(ids, project.LabelID{Project: e.Project, Kind: project.Subcategory, ID: e.Subcategory}), append(into, &t.Subcategory)
-	}
-	labels, errs := o.Truth.LabelsByID(ctx, ids)
-	for i := range ids {
-		if errs != nil && errs[i] != nil {
-			return errs[i]
-		}
-		*into[i] = labels[i].Name
 	}
 	return nil
 }
@@ -215,7 +196,7 @@ func (s *Service) revise(ctx context.Context, p project.Project, id project.Effo
 		m.Known = &effort
 		m.Effort.UpdatedAt = m.After.UpdatedAt
 		m.Effort.Changes++
-		m.Transition.ToReview, m.Transition.CategoryID = toReview(effort, *m.Effort), effort.Category
+		m.Transition.ToReview, m.Transition.Category = toReview(effort, *m.Effort), effort.Category
 		err = s.move(ctx, &m, key.With(id.ID))
 		if !errors.As(err, &conflict) {
 			return project.FinishedItem{Item: m.After, Effort: *m.Effort}, err

@@ -41,7 +41,7 @@ func TestClaimAndFinish(t *testing.T) {
 	w.exact()
 	top, err := w.service.Top(w.as(ada), w.shown(ada), labelling.Categories)
 	require.NoError(t, err)
-	assert.Equal(t, []labelling.Used{{Value: "Bird", Count: 1}}, top)
+	assert.Equal(t, []labelling.Used{{Value: bird, Count: 1}}, top)
 
 	assert.Len(t, w.claim(grace, 50), 3, "all that is left")
 	assert.Empty(t, w.claim(grace, 1), "an empty queue is no error")

@@ -64,9 +64,9 @@ type Move struct {
 	// Correction is a new effort besides, that of a reviewer who found the other one incorrect.
 	Correction *project.Effort
 	// Efforts are written in place of those of the same ids, with whether their members have them: at most MostEfforts, of an item that is
-	// removed or brought back.
+	// removed or brought back, or whose label was merged into another.
 	Efforts []project.Effort
-	// Transition goes into the outbox with it; nil for claims and extensions, which the queue is told of directly.
+	// Transition goes into the outbox with it; nil for claims and extensions, which the queue is told of directly, and for labels that were merged.
 	Transition *Transition
 }
 
@@ -82,7 +82,7 @@ func (m Move) Made() *project.Effort {
 type Mover interface {
 	// MoveItem makes the change in one transaction of rows of this item alone, and records the idempotency key with it.
 	// *project.ItemConflict with the current item when Before is not its version; NotFound when it, or an effort to change, does not
-	// exist. Labels are not looked at: they are never deleted, and who names one has read it.
+	// exist. Labels are not looked at: they are never deleted, and who names one has read it. Of one that was merged since, the [Relabeller] follows.
 	MoveItem(ctx context.Context, m Move, once idempotency.Key) error
 }
 

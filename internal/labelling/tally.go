@@ -22,7 +22,8 @@ type tally struct {
 	returned map[string]project.Item
 	teams    map[string]map[UserID]UserStatistics
 	keywords map[string]int
-	labels   map[project.Kind]map[string]int // by id
+	labels   []used           // the first is no label
+	places   map[string]int32 // in it, by id
 	toReview map[reviews]int
 	gone     map[string]bool // items that are not there any more, with all that happened to them
 	settled  []string
@@ -36,7 +37,16 @@ type added struct {
 }
 
 // counted is an effort as it was added.
-type counted struct{ incorrect, toReview bool }
+type counted struct {
+	incorrect, toReview   bool
+	category, subcategory int32 // places in the labels of the tally
+}
+
+// used is how many efforts have a label.
+type used struct {
+	id                        string
+	categories, subcategories int
+}
 
 // reviews are the efforts to review of an author and a category.
 type reviews struct {
@@ -59,7 +69,7 @@ func newTally(p project.ID, now time.Time) *tally {
 	return &tally{
 		project: p, now: now, items: map[id]added{}, efforts: map[id]counted{}, counts: map[project.Status]int{}, imported: map[string]*int{},
 		claims: map[string]project.Item{}, gone: map[string]bool{}, returned: map[string]project.Item{}, teams: map[string]map[UserID]UserStatistics{},
-		keywords: map[string]int{}, toReview: map[reviews]int{}, labels: map[project.Kind]map[string]int{project.Category: {}, project.Subcategory: {}},
+		keywords: map[string]int{}, toReview: map[reviews]int{}, labels: []used{{}}, places: map[string]int32{"": 0},
 	}
 }
 
@@ -91,8 +101,20 @@ func (t *tally) addEffort(e project.Effort) {
 	if _, there := t.efforts[key]; there || !e.Counts() {
 		return
 	}
-	t.efforts[key] = counted{incorrect: e.Review.Verdict == project.Incorrect, toReview: e.AwaitsReview()}
+	t.efforts[key] = counted{
+		incorrect: e.Review.Verdict == project.Incorrect, toReview: e.AwaitsReview(), category: t.place(e.Category), subcategory: t.place(e.Subcategory),
+	}
 	t.count(e, 1, t.efforts[key])
+}
+
+// place is where a label is in the labels of the tally; 0 is no label.
+func (t *tally) place(label string) int32 {
+	at, there := t.places[label]
+	if !there {
+		at = int32(len(t.labels)) //nolint:gosec // some hundred
+		t.places[label], t.labels = at, append(t.labels, used{id: label})
+	}
+	return at
 }
 
 func (t *tally) count(e project.Effort, by int, as counted) {
@@ -106,16 +128,14 @@ func (t *tally) count(e project.Effort, by int, as counted) {
 		u.Incorrect += by
 	}
 	if as.toReview {
-		t.toReview[reviews{e.User, e.Category}] += by
+		t.toReview[reviews{e.User, t.labels[as.category].id}] += by
 	}
 	t.teams[e.Team][e.User] = u
 	for _, word := range e.Keywords {
 		t.keywords[word] += by
 	}
-	t.labels[project.Category][e.Category] += by
-	if e.Subcategory != "" {
-		t.labels[project.Subcategory][e.Subcategory] += by
-	}
+	t.labels[as.category].categories += by
+	t.labels[as.subcategory].subcategories += by
 }
 
 // replace puts an item with all its efforts in the place of what is there of them; the zero Item only takes that out.
@@ -134,7 +154,7 @@ func (t *tally) replace(name string, i project.Item, efforts []project.Effort) {
 	}
 	t.addItem(i)
 	for _, e := range efforts {
-		// Of an effort that exists only its review changes, and whether it was undone.
+		// Of an effort that exists only its review and its labels change, and whether it was undone.
 		if was, there := t.efforts[idOf(e.ID)]; there {
 			t.count(e, -1, was)
 			delete(t.efforts, idOf(e.ID))
@@ -161,7 +181,7 @@ func (t *tally) applied(pending []Transition) {
 const several = 1000
 
 // parts returns what was added up.
-func (t *tally) parts(labels []project.Label, teams []project.Team, suggested []string) []Part {
+func (t *tally) parts(teams []project.Team, suggested []string) []Part {
 	parts := []Part{{
 		Counts:   Counts{New: t.counts[project.New], Finished: t.counts[project.Finished], Skipped: t.counts[project.Skipped]},
 		Keywords: suggested,
@@ -219,9 +239,9 @@ func (t *tally) parts(labels []project.Label, teams []project.Team, suggested []
 	for word, n := range t.keywords {
 		use(Keywords, word, n)
 	}
-	of := map[project.Kind]Words{project.Category: Categories, project.Subcategory: Subcategories}
-	for _, l := range labels {
-		use(of[l.Kind], l.Name, t.labels[l.Kind][l.ID])
+	for _, l := range t.labels[1:] {
+		use(Categories, l.id, l.categories)
+		use(Subcategories, l.id, l.subcategories)
 	}
 	for _, id := range t.settled {
 		p := next()

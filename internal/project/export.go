@@ -33,6 +33,8 @@ type ExportStore interface {
 	ListEffortsOfItems(ctx context.Context, requests []ItemEffortsRequest) ([]page.Slice[Effort], []error)
 	ListLabels(ctx context.Context, ids []ID) ([][]Label, []error)
 	ListTeams(ctx context.Context, ids []ID) ([][]Team, []error)
+	LabelsByID(ctx context.Context, ids []LabelID) ([]Label, []error)
+	TeamsByID(ctx context.Context, ids []TeamID) ([]Team, []error)
 }
 
 // Exporter writes results. Its Run is the [task.Handler] of [RunExport].
@@ -188,8 +190,8 @@ func (ex Exporter) writePage(ctx context.Context, out resultWriter, items []Item
 	if err != nil {
 		return fmt.Errorf("list efforts: %w", err)
 	}
-	if err := names.meet(ctx, efforts); err != nil {
-		return fmt.Errorf("read names of users: %w", err)
+	if err := names.meet(ctx, items, efforts); err != nil {
+		return fmt.Errorf("read names: %w", err)
 	}
 	for i, item := range items {
 		if err := out.write(names.result(item, efforts[i])); err != nil {
@@ -248,41 +250,81 @@ func (ex Exporter) efforts(ctx context.Context, items []Item) ([][]Effort, error
 	return all, nil
 }
 
-// names are those of a project's categories, subcategories and teams, by id, and what users are called. Of users there are those
-// who were met so far: who is no member any more has finished items, too.
+// names are those of a project's categories, subcategories and teams, by id, and what users are called. Of users, and of what is in no list any more, there
+// are those who were met so far.
 type names struct {
-	labels, teams map[string]string
-	users         map[UserID]string
-	user          func(UserID) string
-	read          func(ctx context.Context, ids []UserID) ([]string, error)
+	labels map[LabelID]string
+	teams  map[TeamID]string
+	users  map[UserID]string
+	user   func(UserID) string
+	read   func(ctx context.Context, ids []UserID) ([]string, error)
+	store  ExportStore
 }
 
-// meet reads the names of the authors that were not met before, all at once.
-func (n names) meet(ctx context.Context, efforts [][]Effort) error {
-	var fresh []UserID
-	for _, of := range efforts {
-		for _, e := range of {
-			if _, met := n.users[e.User]; !met {
-				n.users[e.User] = ""
-				fresh = append(fresh, e.User)
-			}
+// meet reads the names that were not met before, all of a kind at once.
+func (n names) meet(ctx context.Context, items []Item, efforts [][]Effort) error {
+	var labels []LabelID
+	var teams []TeamID
+	var users []UserID
+	label := func(p ID, kind Kind, id string) { met(n.labels, LabelID{Project: p, Kind: kind, ID: id}, id, &labels) }
+	for i, item := range items {
+		label(item.Project, Category, item.Category)
+		label(item.Project, Subcategory, item.Subcategory)
+		for _, e := range efforts[i] {
+			label(e.Project, Category, e.Category)
+			label(e.Project, Subcategory, e.Subcategory)
+			met(n.teams, TeamID{Project: e.Project, ID: e.Team}, e.Team, &teams)
+			met(n.users, e.User, "", &users)
 		}
 	}
-	if len(fresh) == 0 {
+	if len(labels) > 0 {
+		found, errs := CurrentLabels(ctx, n.store.LabelsByID, labels)
+		if err := fill(n.labels, labels, found, errs, func(l Label) string { return l.Name }); err != nil {
+			return err
+		}
+	}
+	if len(teams) > 0 {
+		found, errs := n.store.TeamsByID(ctx, teams)
+		if err := fill(n.teams, teams, found, errs, func(t Team) string { return t.Name }); err != nil {
+			return err
+		}
+	}
+	if len(users) == 0 {
 		return nil
 	}
-	read, err := n.read(ctx, fresh)
+	found, err := n.read(ctx, users)
 	if err != nil {
 		return err
 	}
-	for i, id := range fresh {
-		n.users[id] = read[i]
+	return fill(n.users, users, found, nil, func(name string) string { return name })
+}
+
+// met notes an id that has no name yet, which it goes by until it has one.
+func met[K comparable](names map[K]string, id K, until string, fresh *[]K) {
+	if _, there := names[id]; !there {
+		names[id] = until
+		*fresh = append(*fresh, id)
+	}
+}
+
+// fill notes the names of what was found; what was not is left as it is.
+func fill[K comparable, V any](names map[K]string, ids []K, found []V, errs []error, name func(V) string) error {
+	for i, id := range ids {
+		switch {
+		case errs == nil || errs[i] == nil:
+			names[id] = name(found[i])
+		case !fault.Is(errs[i], fault.NotFound):
+			return errs[i]
+		}
 	}
 	return nil
 }
 
 func (ex Exporter) names(ctx context.Context, id ID) (names, error) {
-	n := names{labels: map[string]string{}, teams: map[string]string{}, users: map[UserID]string{}, user: ex.User, read: ex.Names}
+	n := names{labels: map[LabelID]string{}, teams: map[TeamID]string{}, users: map[UserID]string{}, user: ex.User, read: ex.Names, store: ex.Store}
+	for _, kind := range []Kind{Category, Subcategory} {
+		n.labels[LabelID{Project: id, Kind: kind}] = "" // found to be nothing
+	}
 	labels, errs := ex.Store.ListLabels(ctx, []ID{id})
 	if len(errs) > 0 && errs[0] != nil {
 		return n, fmt.Errorf("list categories: %w", errs[0])
@@ -292,20 +334,16 @@ func (ex Exporter) names(ctx context.Context, id ID) (names, error) {
 		return n, fmt.Errorf("list teams: %w", errs[0])
 	}
 	for _, l := range labels[0] {
-		n.labels[l.ID] = l.Name
+		n.labels[l.LabelID] = l.Name
 	}
 	for _, t := range teams[0] {
-		n.teams[t.ID] = t.Name
+		n.teams[t.TeamID] = t.Name
 	}
 	return n, nil
 }
 
-// name returns the name of an id. A category or team that was added since the export began goes by its id.
-func name(of map[string]string, id string) string {
-	if n, ok := of[id]; ok {
-		return n
-	}
-	return id
+func (n names) label(p ID, kind Kind, id string) string {
+	return n.labels[LabelID{Project: p, Kind: kind, ID: id}]
 }
 
 // seenItems remembers items by the import and the line that brought them: a bit each, so that a million items take 125 KB.

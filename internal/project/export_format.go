@@ -54,7 +54,7 @@ func exported(has func(name string) bool) bool {
 func (n names) result(item Item, efforts []Effort) result {
 	r := result{
 		ExternalID: item.ExternalID, Name: item.Name, Type: item.Type, URL: item.URL, Status: item.Status,
-		Category: name(n.labels, item.Category), Subcategory: name(n.labels, item.Subcategory), Keywords: list(item.Keywords),
+		Category: n.label(item.Project, Category, item.Category), Subcategory: n.label(item.Project, Subcategory, item.Subcategory), Keywords: list(item.Keywords),
 		Efforts: make([]finding, 0, len(efforts)), Metadata: item.Metadata,
 	}
 	if r.Metadata == nil {
@@ -62,8 +62,8 @@ func (n names) result(item Item, efforts []Effort) result {
 	}
 	for _, e := range efforts {
 		r.Efforts = append(r.Efforts, finding{
-			Category: name(n.labels, e.Category), Subcategory: name(n.labels, e.Subcategory), Keywords: list(e.Keywords),
-			FinishedBy: n.user(e.User), FinishedByName: n.users[e.User], Team: name(n.teams, e.Team), FinishedAt: e.FinishedAt.UTC().Format(time.RFC3339Nano),
+			Category: n.label(e.Project, Category, e.Category), Subcategory: n.label(e.Project, Subcategory, e.Subcategory), Keywords: list(e.Keywords),
+			FinishedBy: n.user(e.User), FinishedByName: n.users[e.User], Team: n.teams[TeamID{Project: e.Project, ID: e.Team}], FinishedAt: e.FinishedAt.UTC().Format(time.RFC3339Nano),
 		})
 		if e.ID == item.LastEffort {
 			last := r.Efforts[len(r.Efforts)-1]

@@ -102,11 +102,39 @@ func (s *results) ListEffortsOfItems(_ context.Context, requests []ItemEffortsRe
 }
 
 func (s *results) ListLabels(context.Context, []ID) ([][]Label, []error) {
-	return [][]Label{{{LabelID: LabelID{ID: "c1"}, Name: "Animals"}, {LabelID: LabelID{ID: "s1"}, Name: "=Cats"}}}, []error{nil}
+	return [][]Label{{
+		{LabelID: LabelID{Project: importProject, Kind: Category, ID: "c1"}, Name: "Animals"}, {LabelID: LabelID{Project: importProject, Kind: Subcategory, ID: "s1"}, Name: "=Cats"},
+	}}, []error{nil}
 }
 
 func (s *results) ListTeams(context.Context, []ID) ([][]Team, []error) {
-	return [][]Team{{{TeamID: TeamID{ID: "t1"}, Name: "Blue"}}}, []error{nil}
+	return [][]Team{{{TeamID: TeamID{Project: importProject, ID: "t1"}, Name: "Blue"}}}, []error{nil}
+}
+
+// LabelsByID and TeamsByID know what is in no list any more: one that was merged, and a deleted team.
+func (s *results) LabelsByID(_ context.Context, ids []LabelID) ([]Label, []error) {
+	found, errs := make([]Label, len(ids)), make([]error, len(ids))
+	for i, id := range ids {
+		switch id.ID {
+		case "merged":
+			found[i] = Label{LabelID: id, Name: "Beasts", Into: "c1"}
+		case "c1":
+			found[i] = Label{LabelID: id, Name: "Animals"}
+		default:
+			errs[i] = notFound("category")
+		}
+	}
+	return found, errs
+}
+
+func (s *results) TeamsByID(_ context.Context, ids []TeamID) ([]Team, []error) {
+	found, errs := make([]Team, len(ids)), make([]error, len(ids))
+	for i, id := range ids {
+		if found[i] = (Team{TeamID: id, Name: "Former"}); id.ID != "former" {
+			errs[i] = notFound("team")
+		}
+	}
+	return found, errs
 }
 
 func (s *results) Open(context.Context, string, int64) (io.ReadCloser, error) {
@@ -176,6 +204,28 @@ func TestResultsAsJSONLines(t *testing.T) {
 {"externalId":"x00001","name":"N","type":"","url":"","status":"NEW","category":"","subcategory":"","keywords":[],"finishedBy":"","finishedByName":"","team":"","finishedAt":"","efforts":[],"metadata":{}}
 `, b.String())
 	assert.Equal(t, 1, s.asked, "only what was finished is asked about")
+}
+
+// What is in no list any more has its name all the same, and what nobody knows goes by its id.
+func TestResultsNameWhatIsInNoList(t *testing.T) {
+	s := newResults(2)
+	s.finish(0, 1)
+	s.finish(1, 1)
+	of := func(i int) *Effort { return &s.efforts[s.items[i].ItemID][0] }
+	s.items[0].Category, of(0).Category, of(0).Team = "merged", "merged", "former"
+	s.items[1].Category, of(1).Category, of(1).Team = "c7", "c7", "t7"
+	var b strings.Builder
+	_, err := s.exporter().Write(t.Context(), &b, importProject, JSONLines, "", nil)
+	require.NoError(t, err)
+	for i, want := range [][2]string{{"Animals", "Former"}, {"c7", "t7"}} {
+		var is struct {
+			Category, Team string
+			Efforts        []struct{ Category, Team string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(strings.Split(b.String(), "\n")[i]), &is))
+		assert.Equal(t, want, [2]string{is.Category, is.Team})
+		assert.Equal(t, want, [2]string{is.Efforts[0].Category, is.Efforts[0].Team})
+	}
 }
 
 func TestResultsAsCSVCalculateNothing(t *testing.T) {

@@ -2,7 +2,6 @@ package project
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -156,54 +155,6 @@ func (s *Service) Update(ctx context.Context, in Update) (Project, error) {
 			return after, err
 		})
 	}, s.reread)
-}
-
-// AddLabels is the input of [Service.AddLabels].
-type AddLabels struct {
-	Project                   ID
-	Categories, Subcategories []string
-	IdempotencyKey            *string `json:"-"`
-}
-
-// AddLabels adds to the two lists, for managers: they can grow, but not shrink. It returns the project, and [NameTaken] as an
-// expected outcome, wrapped in a fault that names the field.
-func (s *Service) AddLabels(ctx context.Context, in AddLabels) (Project, error) {
-	if len(in.Categories)+len(in.Subcategories) == 0 {
-		return Project{}, fault.Invalidf("input.categories", "give at least one category or subcategory")
-	}
-	labels, err := s.parseBoth(in.Project, in.Categories, in.Subcategories)
-	if err != nil {
-		return Project{}, err
-	}
-	return once(ctx, s, "addProjectCategories", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Project, error) {
-		p, err := s.get(ctx, in.Project, Manager)
-		if err != nil {
-			return Project{}, err
-		}
-		err = s.o.Store.AddLabels(ctx, in.Project, labels, key.With(string(in.Project)))
-		if errors.Is(err, NameTaken) {
-			return Project{}, s.taken(ctx, p, labels)
-		}
-		if err == nil {
-			s.tellChanged(ctx, p)
-		}
-		return p, err
-	}, s.reread)
-}
-
-// taken says in which list a name of the labels is taken.
-func (s *Service) taken(ctx context.Context, p Project, labels []Label) error {
-	there, err := domain.First(s.o.Store.ListLabels(ctx, []ID{p.ID}))
-	if err != nil {
-		return err
-	}
-	field := "input.subcategories"
-	for _, l := range Category.Of(labels) {
-		if slices.ContainsFunc(Category.Of(there), func(t Label) bool { return t.Key() == l.Key() }) {
-			field = "input.categories"
-		}
-	}
-	return nameTaken(field)
 }
 
 func nameTaken(field string) error {

@@ -174,8 +174,11 @@ type LabelID struct {
 // Label is a category or subcategory: what an item can be found to be. Its name is unique in its list, whatever its case.
 type Label struct {
 	LabelID
-	Name string
-	as   proof
+	Name      string
+	RetiredAt time.Time // zero while items can be found to be it
+	Into      string    // the label it was merged into, which took its place in the list; "" when it was not
+	MergedAt  time.Time // since when all that was labelled with it is labelled with the other; zero until then
+	as        proof
 }
 
 // Key returns what the name is compared by: no two labels of a list have the same.

@@ -60,6 +60,11 @@ func (p Project) Items(status Status, w page.Window) ItemsRequest {
 	return ItemsRequest{Project: p.ID, Status: status, Window: w, as: proof(p.Member.Type)}
 }
 
+// LabelRef names a category or subcategory of the project.
+func (p Project) LabelRef(kind Kind, id string) Ref[LabelID] {
+	return Ref[LabelID]{ID: LabelID{Project: p.ID, Kind: kind, ID: id}, as: proof(p.Member.Type)}
+}
+
 // ItemCalled names the item that its import called so.
 func (p Project) ItemCalled(externalID string) Ref[ItemID] {
 	return Ref[ItemID]{ID: ItemIDOf(p.ID, externalID), as: proof(p.Member.Type)}
@@ -96,6 +101,9 @@ func (m Member) Efforts(w page.Window) MemberEffortsRequest {
 func (l Label) Items(w page.Window) LabelItemsRequest {
 	return LabelItemsRequest{Label: l.LabelID, Window: w, as: l.as}
 }
+
+// IntoRef names the label that took its place; false when none did.
+func (l Label) IntoRef() (Ref[LabelID], bool) { return labelRef(l.Project, l.Kind, l.Into, l.as) }
 
 // CategoryRef names what the item was found to be; false when it was not.
 func (i Item) CategoryRef() (Ref[LabelID], bool) {

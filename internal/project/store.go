@@ -37,6 +37,11 @@ type Projects interface {
 	UpdateProject(ctx context.Context, before, after Project, once idempotency.Key) error
 	// AddLabels adds to the two lists. [NameTaken] when a label of that kind and name is there; Exhausted above [MaxCategories].
 	AddLabels(ctx context.Context, id ID, labels []Label, once idempotency.Key) error
+	// UpdateLabel changes a label that is in its list, and takes it out of that when it is merged into another, with the tasks. It returns the label after the
+	// change. [NameTaken]; [ErrNoTarget] when the other is not in the list or retired; [ErrMerged] when it was merged into a different one; NotFound.
+	UpdateLabel(ctx context.Context, id LabelID, c LabelChange, follow []task.Task, once idempotency.Key) (Label, error)
+	// LabelMerged notes since when nothing is labelled any more with a label that was merged into another.
+	LabelMerged(ctx context.Context, id LabelID, at time.Time) error
 	// ListLabels lists both lists, categories first, each in its order. It sees every acknowledged write.
 	ListLabels(ctx context.Context, ids []ID) ([][]Label, []error)
 	// LabelsByID returns the label or the error of each id, in the order of ids.
@@ -163,7 +168,8 @@ const emptyAgain = 5 * time.Minute
 
 // The kinds of tasks.
 const (
-	RunTeam   task.Kind = "project-team" // moves the members of a deleted team
-	RunImport task.Kind = "project-import"
-	RunExport task.Kind = "project-export"
+	RunTeam    task.Kind = "project-team"    // moves the members of a deleted team
+	RunRelabel task.Kind = "project-relabel" // has what was labelled with a label that was merged follow it
+	RunImport  task.Kind = "project-import"
+	RunExport  task.Kind = "project-export"
 )

@@ -35,7 +35,7 @@ type transition struct {
 	Efforts       []effort         `json:"efforts"`       // of what is removed or restored, or found by a reviewer
 	ToReview      int              `json:"toReview"`
 	Of            string           `json:"of"`       // the author of what is to review, escaped
-	Category      string           `json:"category"` // its category's id, escaped
+	Category      string           `json:"category"` // of the same, escaped
 }
 
 // effort is an effort that is not counted any more, or is counted from now on.
@@ -49,7 +49,15 @@ type effort struct {
 	Subcategories []string         `json:"subcategories"`
 	ToReview      bool             `json:"toReview"`
 	Author        string           `json:"author"`   // escaped
-	Category      string           `json:"category"` // its id, escaped
+	Category      string           `json:"category"` // escaped
+	Into          *labels          `json:"into,omitempty"`
+}
+
+// labels are what an effort was found to be in place of others.
+type labels struct {
+	Categories    []string `json:"categories"`
+	Subcategories []string `json:"subcategories"`
+	Category      string   `json:"category"` // escaped
 }
 
 // firstTeam is the place of the first of the keys of teams of efforts.
@@ -65,7 +73,10 @@ func counted(t labelling.Transition) (efforts []effort, teams []string) {
 		}
 		efforts[n] = effort{
 			Place: firstTeam + at, User: e.User, Incorrect: e.Incorrect, Keywords: append([]string{}, e.Keywords...), Completions: completions(e.Keywords),
-			Categories: some(e.Category), Subcategories: some(e.Subcategory), ToReview: e.ToReview, Author: escape(string(e.User)), Category: escape(e.CategoryID),
+			Categories: some(e.Category), Subcategories: some(e.Subcategory), ToReview: e.ToReview, Author: escape(string(e.User)), Category: escape(e.Category),
+		}
+		if into := e.Into; t.Cause == labelling.Relabelled {
+			efforts[n].Into = &labels{Categories: some(into.Category), Subcategories: some(into.Subcategory), Category: escape(into.Category)}
 		}
 	}
 	return efforts, teams
@@ -88,7 +99,7 @@ func (q *Queue) Apply(ctx context.Context, t labelling.Transition) (bool, error)
 		ID: t.ID, Cause: t.Cause, Item: t.Item, Follows: t.Follows.ID, Version: t.Version, Status: t.Status, User: t.User, Author: t.Author, Team: t.Team, Token: t.Token,
 		Until: millis(t.Until), At: millis(t.At), Later: millis(t.Later), From: from, Incorrect: t.Incorrect, Cleared: t.Cleared,
 		Keywords: append([]string{}, t.Keywords...), Completions: completions(t.Keywords), Categories: some(t.Category), Subcategories: some(t.Subcategory),
-		Efforts: efforts, ToReview: t.ToReview, Of: escape(string(receiver)), Category: escape(t.CategoryID),
+		Efforts: efforts, ToReview: t.ToReview, Of: escape(string(receiver)), Category: escape(t.Category),
 	})
 	if err != nil {
 		return false, fmt.Errorf("write down a transition: %w", err)

@@ -321,6 +321,16 @@ func testStatistics(t *testing.T, f *fixture) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"<x> & \"\u2028\\"}, odd)
 
+	merged := f.after(last.Item, labelling.Relabelled, "")
+	merged.Efforts = []labelling.CountedEffort{{User: "grace", Team: "t1", Category: "fish", Subcategory: "sub fish", Keywords: last.Keywords, Into: labelling.Labels{Category: "bird", Subcategory: "sub fish"}}}
+	before := f.state(t)
+	f.must(t, merged)
+	assert.Equal(t, []labelling.Used{{Value: "bird", Count: 3}}, top(labelling.Categories))
+	assert.Equal(t, []labelling.Used{{Value: "sub bird", Count: 2}, {Value: "sub fish", Count: 1}}, top(labelling.Subcategories))
+	assert.Equal(t, keywords, top(labelling.Keywords))
+	assert.Equal(t, before.Counts, f.state(t).Counts)
+	last.Category = "bird"
+
 	undo := f.after(last.Item, labelling.Undone, "grace")
 	undo.Category, undo.Subcategory, undo.Keywords = last.Category, last.Subcategory, last.Keywords
 	f.must(t, undo)

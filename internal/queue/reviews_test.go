@@ -25,7 +25,7 @@ func testToReview(t *testing.T, f *fixture) {
 	claims := append(f.claim(t, "ada", 4), f.claim(t, "li:n", 2)...)
 	finish := func(n int, category string, toReview int) {
 		done := f.ended(claims[n], labelling.Finished, project.Finished)
-		done.ToReview, done.CategoryID = toReview, category
+		done.ToReview, done.Category = toReview, category
 		f.must(t, done)
 		again, err := f.Apply(t.Context(), done)
 		require.NoError(t, err)
@@ -51,15 +51,32 @@ func testToReview(t *testing.T, f *fixture) {
 	}
 
 	review := f.after("i0", labelling.Reviewed, "ada")
-	review.ToReview, review.CategoryID = -1, "owl"
+	review.ToReview, review.Category = -1, "owl"
 	f.must(t, review)
 	undo := f.after("i1", labelling.Undone, "ada")
-	undo.ToReview, undo.CategoryID = -1, "cat"
+	undo.ToReview, undo.Category = -1, "cat"
 	f.must(t, undo)
 	assert.Equal(t, [2]int{3, 1}, f.toReview(t, "", "", "ada"))
 	assert.Equal(t, [2]int{0, 0}, f.toReview(t, "", "cat", "ada"))
 
-	counted := labelling.CountedEffort{User: "ada", Team: "t1", Category: "an owl", ToReview: true, CategoryID: "owl"}
+	// The category of an effort that awaits a review, and of one that does not, is merged into another, and then another back.
+	merged := f.after("i4", labelling.Relabelled, "")
+	merged.Efforts = []labelling.CountedEffort{
+		{User: "li:n", Team: "t1", Category: "owl", ToReview: true, Into: labelling.Labels{Category: "c:t"}}, {User: "ada", Team: "t1", Category: "owl", Into: labelling.Labels{Category: "c:t"}},
+	}
+	f.must(t, merged)
+	again, err := f.Apply(t.Context(), merged)
+	require.NoError(t, err)
+	require.False(t, again, "it counts once")
+	assert.Equal(t, [2]int{1, 1}, f.toReview(t, "", "owl", "ada"))
+	assert.Equal(t, [2]int{2, 0}, f.toReview(t, "", "c:t", "ada"))
+	back := f.after("i4", labelling.Relabelled, "")
+	back.Efforts = []labelling.CountedEffort{{User: "li:n", Team: "t1", Category: "c:t", ToReview: true, Into: labelling.Labels{Category: "owl"}}}
+	f.must(t, back)
+	assert.Equal(t, [2]int{2, 1}, f.toReview(t, "", "owl", "ada"))
+	assert.Equal(t, [2]int{3, 1}, f.toReview(t, "", "", "ada"))
+
+	counted := labelling.CountedEffort{User: "ada", Team: "t1", Category: "owl", ToReview: true}
 	f.must(t, f.removal("i2", project.Finished, "", "", counted))
 	counted.ToReview = false
 	f.must(t, f.removal("i3", project.Finished, "", "", counted))

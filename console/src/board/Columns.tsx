@@ -195,6 +195,7 @@ const verbs: Record<ProjectEventType, string> = {
   RELEASED: 'released',
   RETURNED: 'brought back',
   WITHDRAWN: 'file withdrawn',
+  RELABELLED: 'category merged',
   REMOVED: 'removed',
   RESTORED: 'restored',
   EXPIRED: 'ran out',

@@ -87,6 +87,8 @@ var arguments = map[string]string{
 	"Mutation.undoDeleteProject":    `(input: {projectId: $deletedProject})`,
 	"Mutation.purgeDeletedProject":  `(input: {projectId: $deletedProject})`,
 	"Mutation.addProjectCategories": `(input: {projectId: $project, categories: [$fresh]})`,
+	"Mutation.updateCategory":       `(input: {categoryId: $category, name: $fresh})`,
+	"Mutation.updateSubcategory":    `(input: {subcategoryId: $subcategory, name: $fresh})`,
 	"Mutation.createTeam":           `(input: {projectId: $project, name: $fresh, type: TAGGIE})`,
 	"Mutation.renameTeam":           `(input: {teamId: $reviewers, name: $fresh})`,
 	"Mutation.deleteTeam":           `(input: {teamId: $taggies, moveTo: $reviewers})`,
@@ -200,6 +202,8 @@ var starts = map[string][]string{
 	},
 	"NameTaken": {
 		`mutation addProjectCategories(input: {projectId: $project, categories: ["SECRET CATEGORY"]}) . problem`,
+		`mutation updateCategory(input: {categoryId: $category, name: "taken"}) . problem`,
+		`mutation updateSubcategory(input: {subcategoryId: $subcategory, name: "taken"}) . problem`,
 		`mutation createTeam(input: {projectId: $project, name: "Managers", type: TAGGIE}) . problem`,
 		`mutation renameTeam(input: {teamId: $reviewers, name: "Managers"}) . problem`,
 	},

@@ -34,7 +34,7 @@ func (w *world) renewProject() {
 	w.T.Helper()
 	w.leaveProjects()
 	made := w.owner.Must(`mutation { createProject(input: {name: "Secret project", description: "secret description", suggestedKeywords: ["secret word"],
-		categories: ["Secret category"], subcategories: ["Secret subcategory"]}) { project { id categories { id } subcategories { id } teams { id } } } }`, nil)
+		categories: ["Secret category", "taken"], subcategories: ["Secret subcategory", "taken"]}) { project { id categories { id } subcategories { id } teams { id } } } }`, nil)
 	w.ids["project"] = made.Str("createProject.project.id")
 	for name, list := range map[string]string{"category": "categories", "subcategory": "subcategories", "managers": "teams"} {
 		w.ids[name] = apitest.IDsOf(made.List("createProject.project." + list))[0]

@@ -18,8 +18,9 @@ func inSpace(input func(r apitest.Space, one, two string) apitest.Vars) func(ada
 // inProject prepares a mutation of ada in a new project with a team and an item.
 func inProject(input func(l apitest.Crew, bob *apitest.Client) apitest.Vars) func(ada, bob *apitest.Client, round int) (*apitest.Client, apitest.Vars) {
 	return func(ada, bob *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
-		a := ada.Must(`mutation { createProject(input: {name: "new", categories: ["A"]}) { project { id categories { id } } } }`, nil)
+		a := ada.Must(`mutation { createProject(input: {name: "new", categories: ["A"], subcategories: ["S", "T"]}) { project { id categories { id } subcategories { id } } } }`, nil)
 		l := apitest.Crew{Client: ada, ID: a.Str("createProject.project.id"), Categories: apitest.IDsOf(a.List("createProject.project.categories"))}
+		l.Subcategories = apitest.IDsOf(a.List("createProject.project.subcategories"))
 		l.Team = ada.Must(`mutation($p: ID!) { createTeam(input: {projectId: $p, name: "Labellers", type: TAGGIE}) { team { id } } }`, apitest.Vars{"p": l.ID}).Str("createTeam.team.id")
 		return ada, input(l, bob)
 	}
@@ -129,6 +130,18 @@ var entityMutations = map[string]repeated{
 			return apitest.Vars{"projectId": l.ID, "categories": []string{"B"}, "subcategories": []string{"C"}}
 		}),
 		selection: "project { categories { id name } subcategories { id } } problem { __typename }", other: apitest.Vars{"categories": []string{"D"}},
+	},
+	"updateCategory": {
+		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {
+			return apitest.Vars{"categoryId": l.Categories[0], "name": "B", "retired": true}
+		}),
+		selection: "category { id name retiredAt } project { id } problem { __typename }", other: apitest.Vars{"name": "D"},
+	},
+	"updateSubcategory": {
+		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {
+			return apitest.Vars{"subcategoryId": l.Subcategories[0], "mergeInto": l.Subcategories[1]}
+		}),
+		selection: "subcategory { id name mergedInto { id } } project { id } problem { __typename }", other: apitest.Vars{"mergeInto": nil},
 	},
 	"createTeam": {
 		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {

@@ -23,15 +23,15 @@ local now = clock()
 if t.at == '' then t.at = whole(now) end
 if t['until'] == '' then t['until'] = t.at end
 local takesBack = t.cause == 'REVIEWED' or t.cause == 'UNDONE' or t.cause == 'RETURNED' or t.cause == 'RESTORED'
-local removes = t.cause == 'REMOVED'
+local removes, relabels = t.cause == 'REMOVED', t.cause == 'RELABELLED'
 local claim = claimOf(claims, t.item)
 if redis.call('ZSCORE', applied, t.id) then return {'OK', 0} end
 if t.follows ~= '' and not redis.call('ZSCORE', applied, t.follows) then return {'EARLY'} end
 once(applied, t.id, now, remembered)
 
 -- A review of an effort that is not the last one of its item any more, or only changes what was said: the item stays where it is.
--- Nor does one move whose further efforts are not counted any more, or again.
-local stays = (t.cause == 'REVIEWED' or removes or t.cause == 'RESTORED') and t.from == t.status
+-- Nor does one move whose further efforts are not counted any more, or again, or whose labels are others.
+local stays = relabels or (t.cause == 'REVIEWED' or removes or t.cause == 'RESTORED') and t.from == t.status
 
 -- A claim that has ended is remembered by its token, as if it had been applied: its transition may yet come. It may also come when
 -- somebody has claimed the item since. Either way nobody has the item by this claim any more.
@@ -123,7 +123,23 @@ elseif t.cause == 'REVIEWED' and (t.incorrect or t.cleared) then
   redis.call('HINCRBY', team, 'team:incorrect', by)
   redis.call('HINCRBY', team, t.author .. ':incorrect', by)
 end
-if #t.efforts > 0 then
+if relabels then
+  for _, e in ipairs(t.efforts) do
+    for i, used in ipairs({{{}, {}}, {e.categories, e.into.categories}, {e.subcategories, e.into.subcategories}}) do
+      for n, by in ipairs({-1, 1}) do
+        for _, word in ipairs(used[n]) do redis.call('ZINCRBY', counts[i][1], by, word) end
+      end
+    end
+    if e.toReview then
+      toReview(reviews, e.author, e.category, -1)
+      toReview(reviews, e.author, e.into.category, 1)
+    end
+  end
+  for i = 2, 3 do
+    redis.call('ZREMRANGEBYSCORE', counts[i][1], 0, 0)
+    rank(counts[i][1], counts[i][2], ARGV[5])
+  end
+elseif #t.efforts > 0 then
   local by = removes and -1 or 1
   local words = {}
   for _, e in ipairs(t.efforts) do

@@ -138,6 +138,90 @@ func addedLabels(t *testing.T, w *World) {
 	assert.Len(t, w.Lists(), 6, "all are added or none")
 }
 
+func changedLabels(t *testing.T, w *World) {
+	id := w.Project.ID
+	require.NoError(t, w.Projects.AddLabels(t.Context(), id, append(Labels(id, project.Category, "dog"), Labels(id, project.Subcategory, "owl")...), idempotency.Key{}))
+	all := w.Lists()
+	owl, cat, dog, sub := all[0].LabelID, all[1].LabelID, all[2].LabelID, all[4].LabelID
+	at, yes, no := w.Clock.Now(), true, false
+	change := func(of project.LabelID, c project.LabelChange) (project.Label, error) {
+		c.At = at
+		return w.Projects.UpdateLabel(t.Context(), of, c, []task.Task{{Kind: project.RunRelabel, ID: of.ID, Scope: string(id), Due: at}}, idempotency.Key{})
+	}
+	must := func(of project.LabelID, c project.LabelChange) project.Label {
+		t.Helper()
+		l, err := change(of, c)
+		require.NoError(t, err)
+		found, errs := w.Projects.LabelsByID(t.Context(), []project.LabelID{of})
+		require.Nil(t, errs)
+		assert.Equal(t, l, found[0])
+		return l
+	}
+	for _, taken := range []string{"CAT", "dog"} {
+		_, err := change(owl, project.LabelChange{Name: taken})
+		require.ErrorIs(t, err, project.NameTaken)
+	}
+	assert.Equal(t, project.Label{LabelID: owl, Name: "OWL"}, must(owl, project.LabelChange{Name: "OWL"}))
+	assert.Equal(t, project.Label{LabelID: cat, Name: "lynx", RetiredAt: at}, must(cat, project.LabelChange{Name: "lynx", Retired: &yes}))
+	assert.Equal(t, []string{"OWL", "lynx", "dog", "asleep", "owl"}, namesOfLabels(w.Lists()))
+	assert.Equal(t, at, w.Lists()[1].RetiredAt)
+	for _, into := range []string{cat.ID, sub.ID, owl.ID + "x"} {
+		_, err := change(owl, project.LabelChange{Into: into})
+		require.ErrorIs(t, err, project.ErrNoTarget, into)
+	}
+	assert.Equal(t, project.Label{LabelID: cat, Name: "lynx"}, must(cat, project.LabelChange{Retired: &no}))
+
+	merged := must(owl, project.LabelChange{Into: dog.ID})
+	assert.Equal(t, project.Label{LabelID: owl, Name: "OWL", Into: dog.ID}, merged)
+	assert.Equal(t, merged, must(owl, project.LabelChange{Into: dog.ID}), "an attempt whose answer was lost")
+	for _, c := range []project.LabelChange{{Into: cat.ID}, {Name: "x"}, {Retired: &yes}} {
+		_, err := change(owl, c)
+		require.ErrorIs(t, err, project.ErrMerged)
+	}
+	_, err := change(cat, project.LabelChange{Into: owl.ID})
+	require.ErrorIs(t, err, project.ErrNoTarget)
+	assert.Equal(t, []string{"lynx", "dog", "asleep", "owl"}, namesOfLabels(w.Lists()))
+	require.NoError(t, w.Projects.AddLabels(t.Context(), id, Labels(id, project.Category, "owl"), idempotency.Key{}), "its name is free")
+	require.NoError(t, w.Projects.LabelMerged(t.Context(), owl, at))
+	found, _ := w.Projects.LabelsByID(t.Context(), []project.LabelID{owl})
+	assert.Equal(t, at, found[0].MergedAt)
+
+	for _, none := range []project.LabelID{{Project: id, Kind: project.Category, ID: "none"}, {Project: id, Kind: project.Subcategory, ID: dog.ID}, {Project: "nothing", Kind: project.Category, ID: dog.ID}} {
+		_, err := change(none, project.LabelChange{Name: "x"})
+		storetest.IsFault(t, err, fault.NotFound)
+	}
+	due, err := w.Tasks.ListDueTasks(t.Context(), w.Clock.Now(), 20)
+	require.NoError(t, err)
+	assert.Contains(t, due, task.Task{Kind: project.RunRelabel, ID: owl.ID, Scope: string(id), Due: at})
+}
+
+// Two labels are merged into one another at the same time, and one of them is renamed: one merge is made, and no name is lost.
+func mergedTogether(t *testing.T, w *World) {
+	all := w.Lists()
+	owl, cat := all[0].LabelID, all[1].LabelID
+	errs := make([]error, 3)
+	storetest.Together(3, func(i int) {
+		c, of := project.LabelChange{Into: cat.ID}, owl
+		switch i {
+		case 1:
+			c, of = project.LabelChange{Into: owl.ID}, cat
+		case 2:
+			c = project.LabelChange{Name: "eagle owl"}
+		}
+		_, errs[i] = w.Projects.UpdateLabel(t.Context(), of, c, nil, idempotency.Key{})
+	})
+	left := w.Lists()[0]
+	if errs[0] == nil {
+		require.ErrorIs(t, errs[1], project.ErrNoTarget)
+		assert.Equal(t, cat, left.LabelID)
+		return
+	}
+	require.ErrorIs(t, errs[0], project.ErrNoTarget)
+	require.NoError(t, errs[1])
+	require.NoError(t, errs[2])
+	assert.Equal(t, project.Label{LabelID: owl, Name: "eagle owl"}, left)
+}
+
 func sameCategory(t *testing.T, w *World) {
 	var added atomic.Int64
 	storetest.Together(6, func(int) {

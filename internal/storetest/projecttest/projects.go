@@ -230,6 +230,8 @@ func Suite(t *testing.T, open Open) {
 		"an unknown project is not found alone":               unknownProject,
 		"labels are added":                                    addedLabels,
 		"two managers add the same category":                  sameCategory,
+		"labels are renamed, retired and merged":              changedLabels,
+		"two labels are merged into one another":              mergedTogether,
 		"many managers add categories together":               manyCategories,
 		"a list has a bound":                                  fullLists,
 		"teams have a name of their own":                      teamNames,

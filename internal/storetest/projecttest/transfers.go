@@ -109,6 +109,10 @@ func projectsOncePerKey(t *testing.T, w *World) {
 		func(k idempotency.Key) error { return w.Projects.UpdateProject(ctx, named, named, k) },
 		func(k idempotency.Key) error { return w.Projects.AddLabels(ctx, id, labels, k) },
 		func(k idempotency.Key) error { return w.Projects.AddLabels(ctx, id, many, k) },
+		func(k idempotency.Key) error {
+			_, err := w.Projects.UpdateLabel(ctx, labels[0].LabelID, project.LabelChange{Name: "hound"}, nil, k)
+			return err
+		},
 		func(k idempotency.Key) error { return w.Projects.PutTeam(ctx, team, true, k) },
 		func(k idempotency.Key) error { return w.Projects.PutTeam(ctx, team, false, k) },
 		func(k idempotency.Key) error { return w.Projects.PutMember(ctx, w.member(grace, team), k) },
