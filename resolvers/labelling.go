@@ -1,7 +1,9 @@
 package resolvers
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/graph/model"
@@ -119,6 +121,9 @@ func topLabels(ctx context.Context, p *project.Project, w labelling.Words, kind 
 			return nil, errs[i]
 		}
 	}
+	slices.SortStableFunc(named, func(a, b labelling.Used) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
+	})
 	return named, nil
 }
 

@@ -55,7 +55,7 @@ func TestStatisticsOfTeamsAndUsers(t *testing.T) {
 	l.Finished(rev, l.Claimed(rev, 1)[0], apitest.Vars{"categoryId": l.Categories[2], "subcategoryId": l.Subcategories[1]})
 	statistics(l, l.Team, "5 0", map[string]string{ada.ID: "3 0", bob.ID: "2 0"})
 	statistics(l, reviewers, "1 0", map[string]string{rev.ID: "1 0"})
-	tops(l, "fog 5, Pier 3", "Swan 4, Goose 1, Duck 1", "Wild 3, Tame 1")
+	tops(l, "fog 5, Pier 3", "Swan 4, Duck 1, Goose 1", "Wild 3, Tame 1")
 
 	rev.Mutate("reviewEffort", "effort { id }", apitest.Vars{"effortId": efforts[0], "verdict": "INCORRECT"})
 	rev.Mutate("reviewEffort", "effort { id }", apitest.Vars{"effortId": efforts[0], "verdict": "INCORRECT", "comment": "again"})
@@ -63,7 +63,7 @@ func TestStatisticsOfTeamsAndUsers(t *testing.T) {
 	statistics(l, reviewers, "1 0", map[string]string{rev.ID: "1 0"}) // who reviews is not counted
 	bob.Mutate("undoFinish", "item { id }", apitest.Vars{"effortId": efforts[4]})
 	statistics(l, l.Team, "4 1", map[string]string{ada.ID: "3 1", bob.ID: "1 0"})
-	tops(l, "fog 4, Pier 3", "Swan 3, Goose 1, Duck 1", "Wild 3, Tame 1")
+	tops(l, "fog 4, Pier 3", "Swan 3, Duck 1, Goose 1", "Wild 3, Tame 1")
 
 	// Who moves on leaves behind what was done in a team.
 	l.Mutate("putProjectMember", "member { type }", apitest.Vars{"teamId": reviewers, "userId": ada.ID})
