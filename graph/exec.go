@@ -10325,9 +10325,9 @@ type Project implements Node {
   newcomerDays: Int!
   "Keywords the project suggests, up to 200."
   suggestedKeywords: [String!]! @atMost(elements: 200)
-  "What an item can be, in order, and what it could be until it was retired: 200 together."
+  "What an item can be, in order; with ` + "`" + `includeRetired` + "`" + ` also what was retired. Both together are at most 200."
   categories(includeRetired: Boolean! = false): [Category!] @listSize(assumedSize: 50) @atMost(elements: 200)
-  "What else an item can be, in order, and what else it could be until it was retired: 200 together."
+  "What else an item can be, in order; with ` + "`" + `includeRetired` + "`" + ` also what was retired. Both together are at most 200."
   subcategories(includeRetired: Boolean! = false): [Subcategory!] @listSize(assumedSize: 50) @atMost(elements: 200)
   "Up to 50, oldest first."
   teams: [Team!] @listSize(assumedSize: 20) @atMost(elements: 50)

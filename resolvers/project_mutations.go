@@ -3,6 +3,7 @@ package resolvers
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 
@@ -131,50 +132,50 @@ func (m mutation) AddProjectCategories(ctx context.Context, in model.AddProjectC
 }
 
 func (m mutation) UpdateCategory(ctx context.Context, in model.UpdateCategoryInput) (*model.UpdateCategoryPayload, error) {
-	id, err := categoryID("input.categoryId", in.CategoryID)
-	if err != nil {
-		return nil, err
-	}
-	l, err := m.updateLabel(ctx, id, in.Name, in.Retired, in.MergeInto, in.IdempotencyKey)
-	after, problem, err := done(ctx, m, l, err)
-	if after == nil || after.ID == "" {
+	l, problem, err := m.updateLabel(ctx, project.Category, in.CategoryID, model.UpdateSubcategoryInput{Name: in.Name, Retired: in.Retired, MergeInto: in.MergeInto, IdempotencyKey: in.IdempotencyKey})
+	if l == nil {
 		return &model.UpdateCategoryPayload{Problem: problem}, err
 	}
-	m.labelsAhead(ctx, []project.Label{*after}, payload(ctx).in("category", "Category", "Node"))
-	return &model.UpdateCategoryPayload{Category: &model.Category{Label: *after}, Project: m.changed(ctx, id.Project)}, nil
+	return &model.UpdateCategoryPayload{Category: &model.Category{Label: *l}, Project: m.changed(ctx, l.LabelID.Project)}, nil
 }
 
 func (m mutation) UpdateSubcategory(ctx context.Context, in model.UpdateSubcategoryInput) (*model.UpdateSubcategoryPayload, error) {
-	id, err := subcategoryID("input.subcategoryId", in.SubcategoryID)
-	if err != nil {
-		return nil, err
-	}
-	l, err := m.updateLabel(ctx, id, in.Name, in.Retired, in.MergeInto, in.IdempotencyKey)
-	after, problem, err := done(ctx, m, l, err)
-	if after == nil || after.ID == "" {
+	l, problem, err := m.updateLabel(ctx, project.Subcategory, in.SubcategoryID, in)
+	if l == nil {
 		return &model.UpdateSubcategoryPayload{Problem: problem}, err
 	}
-	m.labelsAhead(ctx, []project.Label{*after}, payload(ctx).in("subcategory", "Subcategory", "Node"))
-	return &model.UpdateSubcategoryPayload{Subcategory: &model.Subcategory{Label: *after}, Project: m.changed(ctx, id.Project)}, nil
+	return &model.UpdateSubcategoryPayload{Subcategory: &model.Subcategory{Label: *l}, Project: m.changed(ctx, l.LabelID.Project)}, nil
 }
 
-func (m mutation) updateLabel(ctx context.Context, id project.LabelID, name graphql.Omittable[*string], retired graphql.Omittable[*bool], into graphql.Omittable[*gid.ID], key graphql.Omittable[*string]) (project.Label, error) {
-	update := project.UpdateLabel{Label: id, IdempotencyKey: key.Value()}
-	var err error
-	if update.Name, err = given("input.name", name); err != nil {
-		return project.Label{}, err
+// updateLabel changes a category or subcategory, with what else both inputs have. It returns nil with a problem, and when a repeated request finds that the viewer is no
+// member any more.
+func (m mutation) updateLabel(ctx context.Context, kind project.Kind, of gid.ID, in model.UpdateSubcategoryInput) (*project.Label, any, error) {
+	field := strings.ToLower(string(kind))
+	id, err := labelID("input."+field+"Id", of, kind)
+	if err != nil {
+		return nil, nil, err
 	}
-	if update.Retired, err = given("input.retired", retired); err != nil {
-		return project.Label{}, err
+	update := project.UpdateLabel{Label: id, IdempotencyKey: in.IdempotencyKey.Value()}
+	if update.Name, err = given("input.name", in.Name); err != nil {
+		return nil, nil, err
 	}
-	if to := into.Value(); to != nil {
-		into, err := labelID("input.mergeInto", *to, id.Kind)
+	if update.Retired, err = given("input.retired", in.Retired); err != nil {
+		return nil, nil, err
+	}
+	if to := in.MergeInto.Value(); to != nil {
+		into, err := labelID("input.mergeInto", *to, kind)
 		if err != nil {
-			return project.Label{}, err
+			return nil, nil, err
 		}
 		update.MergeInto = &into
 	}
-	return m.Projects.UpdateLabel(ctx, update)
+	l, err := m.Projects.UpdateLabel(ctx, update)
+	after, problem, err := done(ctx, m, l, err)
+	if after == nil || after.ID == "" {
+		return nil, problem, err
+	}
+	m.labelsAhead(ctx, []project.Label{*after}, payload(ctx).in(field, string(kind), "Node"))
+	return after, nil, nil
 }
 
 // doneTeam is done for teams; see doneProject.

@@ -202,16 +202,11 @@ func (db Store) UpdateLabel(ctx context.Context, id project.LabelID, c project.L
 	return after, err
 }
 
-// LabelMerged notes since when nothing is labelled any more with a label that was merged.
+// LabelMerged stores since when nothing is labelled any more with a label that was merged. Nothing else changes such a label.
 //
-// Index: primary. Key: <label>/<project>:Category or Subcategory. Cost: 1 BatchGetItem and 1 TransactWriteItems of 1 row.
-func (db Store) LabelMerged(ctx context.Context, id project.LabelID, at time.Time) error {
-	labels, errs := db.LabelsByID(ctx, []project.LabelID{id})
-	if errs != nil {
-		return errs[0]
-	}
-	labels[0].MergedAt = at
-	return db.Transact(ctx, []dynamo.Action{changeLabel(labels[0], at)}, idempotency.Key{})
+// Index: primary. Key: <label>/<project>:Category or Subcategory. Cost: 1 TransactWriteItems of 1 row.
+func (db Store) LabelMerged(ctx context.Context, l project.Label) error {
+	return db.Transact(ctx, []dynamo.Action{changeLabel(l, l.MergedAt)}, idempotency.Key{})
 }
 
 // changeLabel writes what a label has of its own over a row that exists.

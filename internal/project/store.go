@@ -40,8 +40,8 @@ type Projects interface {
 	// UpdateLabel changes a label that is in its list, and takes it out of that when it is merged into another, with the tasks. It returns the label after the
 	// change. [NameTaken]; [ErrNoTarget] when the other is not in the list or retired; [ErrMerged] when it was merged into a different one; NotFound.
 	UpdateLabel(ctx context.Context, id LabelID, c LabelChange, follow []task.Task, once idempotency.Key) (Label, error)
-	// LabelMerged notes since when nothing is labelled any more with a label that was merged into another.
-	LabelMerged(ctx context.Context, id LabelID, at time.Time) error
+	// LabelMerged stores since when nothing is labelled any more with a label that was merged into another.
+	LabelMerged(ctx context.Context, l Label) error
 	// ListLabels lists both lists, categories first, each in its order. It sees every acknowledged write.
 	ListLabels(ctx context.Context, ids []ID) ([][]Label, []error)
 	// LabelsByID returns the label or the error of each id, in the order of ids.

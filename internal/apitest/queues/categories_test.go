@@ -88,7 +88,13 @@ func eventually(t *testing.T, l apitest.Crew, want found, categories, topCategor
 
 // relabelling returns what has the items of a label follow it, on the stores of a server.
 func relabelling(s *apitest.Server, l apitest.Crew, kind project.Kind, id string, settle time.Duration) func(context.Context) error {
-	r := labelling.NewRelabeller(s.App.Labelling.Reaper.Options, projects.Store{DB: s.DB}, settle)
+	return relabellingOn(s, l, s.App.Labelling.Reaper.Truth, kind, id, settle)
+}
+
+func relabellingOn(s *apitest.Server, l apitest.Crew, on labelling.Truth, kind project.Kind, id string, settle time.Duration) func(context.Context) error {
+	o := s.App.Labelling.Reaper.Options
+	o.Truth = on
+	r := labelling.NewRelabeller(o, projects.Store{DB: s.DB}, settle)
 	return func(ctx context.Context) error {
 		for {
 			again, err := r.Run(ctx, task.Task{Kind: project.RunRelabel, ID: string(kind) + "-" + apitest.GlobalKey(s.T, id)[2], Scope: string(l.Key())})
@@ -175,17 +181,7 @@ func TestMergesAreKilled(t *testing.T) {
 	a := l.Mutate("updateSubcategory", subcategoryShown, apitest.Vars{"subcategoryId": wild, "mergeInto": tame})
 	require.Empty(t, a.Errors, "%s", a.Body)
 	assert.Equal(t, []any{map[string]any{"name": "Tame"}}, a.List("result.project.subcategories"))
-	run, kills := relabelling(s, l, project.Subcategory, wild, time.Millisecond), 0
-	for calls := 0; ; calls++ {
-		rule := s.Faults.KillAfter(calls)
-		err := run(t.Context())
-		rule.Stop()
-		if err == nil {
-			break
-		}
-		kills++
-	}
-	assert.Greater(t, kills, 20)
+	assert.Greater(t, killed(s, relabelling(s, l, project.Subcategory, wild, time.Millisecond)), 20)
 	s.Works()
 	eventually(t, l, before.merged("Wild", "Tame"), "subcategories", "topSubcategories", "subcategory")
 }
@@ -216,4 +212,36 @@ func TestPeopleGoOnWhileCategoriesAreMerged(t *testing.T) {
 	all.Wait()
 	goose := map[string]int{"Goose": 23}
 	eventually(t, l, found{goose, goose, goose, goose}, "categories", "topCategories", "category")
+}
+
+// scanned does something before efforts are scanned.
+type scanned struct {
+	labelling.Truth
+	before func()
+}
+
+func (s scanned) ScanEfforts(ctx context.Context, p project.ID, shard int, page func([]project.Effort) error) error {
+	s.before()
+	return s.Truth.ScanEfforts(ctx, p, shard, page)
+}
+
+// The category that took the place of another is merged, too, while what was labelled is on its way to it: all of it goes on.
+func TestACategoryIsMergedWhileOthersFollow(t *testing.T) {
+	t.Parallel()
+	s := apitest.NewServer(t)
+	s.Works()
+	l := s.Labelled(12, 12)
+	duck, goose, swan := l.Categories[0], l.Categories[1], l.Categories[2]
+	merge := func(from, into string) {
+		a := l.Mutate("updateCategory", categoryShown, apitest.Vars{"categoryId": from, "mergeInto": into})
+		require.Empty(t, a.Errors, "%s", a.Body)
+	}
+	merge(duck, goose)
+	meanwhile := sync.OnceFunc(func() {
+		merge(goose, swan)
+		require.NoError(t, relabelling(s, l, project.Category, goose, time.Millisecond)(t.Context()))
+	})
+	require.NoError(t, relabellingOn(s, l, scanned{s.App.Labelling.Reaper.Truth, meanwhile}, project.Category, duck, time.Millisecond)(t.Context()))
+	all := map[string]int{"Swan": 12}
+	eventually(t, l, found{all, all, all, all}, "categories", "topCategories", "category")
 }

@@ -223,6 +223,18 @@ func erasing(s *apitest.Server, of project.ID) func(context.Context) (time.Time,
 	}
 }
 
+// killed kills what runs after each number of calls, again and again, until it ends well, and returns how often.
+func killed(s *apitest.Server, run func(context.Context) error) int {
+	for calls := 0; ; calls++ {
+		rule := s.Faults.KillAfter(calls)
+		err := run(s.T.Context())
+		rule.Stop()
+		if err == nil {
+			return calls
+		}
+	}
+}
+
 // A deletion is killed after each number of calls, again and again, and so is what brings a project back: each goes on where it was.
 func TestDeletionsAreKilled(t *testing.T) {
 	t.Parallel()
@@ -230,29 +242,18 @@ func TestDeletionsAreKilled(t *testing.T) {
 	rests := s.Works()
 	l, _, _, _ := busy(s)
 	rests() // so that what is killed is the deletion
-	run := erasing(s, l.Key())
-	killed := func() (kills int) {
-		t.Helper()
-		for calls := 0; ; calls++ {
-			rule := s.Faults.KillAfter(calls)
-			_, err := run(t.Context())
-			rule.Stop()
-			if err == nil {
-				return kills
-			}
-			kills++
-		}
-	}
+	erase := erasing(s, l.Key())
+	run := func(ctx context.Context) error { _, err := erase(ctx); return err }
 	before := l.Must(wholeProject, apitest.Vars{"p": l.ID})
 	l.Mutate("deleteProject", deletedShown, apitest.Vars{"projectId": l.ID})
-	assert.Greater(t, killed(), 2)
+	assert.Greater(t, killed(s, run), 2)
 	becomesDeleted(l, "DELETED")
 	l.Mutate("undoDeleteProject", "project { id }", apitest.Vars{"projectId": l.ID})
-	assert.Greater(t, killed(), 2)
+	assert.Greater(t, killed(s, run), 2)
 	assert.Equal(t, before.Data, l.Must(wholeProject, apitest.Vars{"p": l.ID}).Data)
 
 	l.Mutate("deleteProject", deletedShown, apitest.Vars{"projectId": l.ID, "purge": true})
-	assert.Greater(t, killed(), 20)
+	assert.Greater(t, killed(s, run), 20)
 	assert.Empty(t, left(l))
 }
 

@@ -182,9 +182,10 @@ func changedLabels(t *testing.T, w *World) {
 	require.ErrorIs(t, err, project.ErrNoTarget)
 	assert.Equal(t, []string{"lynx", "dog", "asleep", "owl"}, namesOfLabels(w.Lists()))
 	require.NoError(t, w.Projects.AddLabels(t.Context(), id, Labels(id, project.Category, "owl"), idempotency.Key{}), "its name is free")
-	require.NoError(t, w.Projects.LabelMerged(t.Context(), owl, at))
+	merged.MergedAt = at
+	require.NoError(t, w.Projects.LabelMerged(t.Context(), merged))
 	found, _ := w.Projects.LabelsByID(t.Context(), []project.LabelID{owl})
-	assert.Equal(t, at, found[0].MergedAt)
+	assert.Equal(t, merged, found[0])
 
 	for _, none := range []project.LabelID{{Project: id, Kind: project.Category, ID: "none"}, {Project: id, Kind: project.Subcategory, ID: dog.ID}, {Project: "nothing", Kind: project.Category, ID: dog.ID}} {
 		_, err := change(none, project.LabelChange{Name: "x"})
