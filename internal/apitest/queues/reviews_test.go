@@ -153,11 +153,11 @@ func TestAReviewerCorrectsWhatIsIncorrect(t *testing.T) {
 	l.Counts("1 1 1 0")
 	statistics(l, l.Team, "1 1", map[string]string{ada.ID: "1 1"})
 	statistics(l, reviewers, "1 0", map[string]string{rev.ID: "1 0"})
-	tops(l, "fog 1, Pier 1", "Goose 1, Duck 1", "Wild 1")
+	tops(l, "fog 1, Pier 1", "Duck 1, Goose 1", "Wild 1")
 	a = l.Mutate("rebuildProjectQueue", "project { id } problem { __typename }", apitest.Vars{"projectId": l.ID})
 	require.Nil(t, a.At("result.problem"), "%s", a.Body)
 	statistics(l, reviewers, "1 0", map[string]string{rev.ID: "1 0"})
-	tops(l, "fog 1, Pier 1", "Goose 1, Duck 1", "Wild 1")
+	tops(l, "fog 1, Pier 1", "Duck 1, Goose 1", "Wild 1")
 
 	// Who corrects knows what the item is by now.
 	a = l.Mutate("reviewEffort", shown, in)
