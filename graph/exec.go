@@ -579,88 +579,88 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
-		AbortUpload            func(childComplexity int, input model.AbortUploadInput) int
-		AddEntityRelations     func(childComplexity int, input model.AddEntityRelationsInput) int
-		AddNoteTags            func(childComplexity int, input model.AddNoteTagsInput) int
-		AddProjectCategories   func(childComplexity int, input model.AddProjectCategoriesInput) int
-		CancelProjectImport    func(childComplexity int, input model.CancelProjectImportInput) int
-		ChangeNoteDeadline     func(childComplexity int, input model.ChangeNoteDeadlineInput) int
-		ClaimProjectItems      func(childComplexity int, input model.ClaimProjectItemsInput) int
-		ClaimReviews           func(childComplexity int, input model.ClaimReviewsInput) int
-		CompleteUpload         func(childComplexity int, input model.CompleteUploadInput) int
-		CreateNote             func(childComplexity int, input model.CreateNoteInput) int
-		CreateProject          func(childComplexity int, input model.CreateProjectInput) int
-		CreateProjectExport    func(childComplexity int, input model.CreateProjectExportInput) int
-		CreateProjectImport    func(childComplexity int, input model.CreateProjectImportInput) int
-		CreateScope            func(childComplexity int, input model.CreateScopeInput) int
-		CreateScore            func(childComplexity int, input model.CreateScoreInput) int
-		CreateSnapshot         func(childComplexity int, input model.CreateSnapshotInput) int
-		CreateTeam             func(childComplexity int, input model.CreateTeamInput) int
-		CreateUser             func(childComplexity int, input model.CreateUserInput) int
-		DeclareEntityIndex     func(childComplexity int, input model.DeclareEntityIndexInput) int
-		DeleteEntity           func(childComplexity int, input model.DeleteEntityInput) int
-		DeleteItem             func(childComplexity int, input model.DeleteItemInput) int
-		DeleteNote             func(childComplexity int, input model.DeleteNoteInput) int
-		DeleteProject          func(childComplexity int, input model.DeleteProjectInput) int
-		DeleteScore            func(childComplexity int, input model.DeleteScoreInput) int
-		DeleteSnapshot         func(childComplexity int, input model.DeleteSnapshotInput) int
-		DeleteTeam             func(childComplexity int, input model.DeleteTeamInput) int
-		DropDeadLetter         func(childComplexity int, input model.DropDeadLetterInput) int
-		EndShares              func(childComplexity int, input model.EndSharesInput) int
-		ExtendClaim            func(childComplexity int, input model.ExtendClaimInput) int
-		FinishProjectItem      func(childComplexity int, input model.FinishProjectItemInput) int
-		FinishProjectItems     func(childComplexity int, input model.FinishProjectItemsInput) int
-		Heartbeat              func(childComplexity int, input model.HeartbeatInput) int
-		ImportItems            func(childComplexity int, input model.ImportItemsInput) int
-		PauseProject           func(childComplexity int, input model.PauseProjectInput) int
-		PurgeDeletedProject    func(childComplexity int, input model.PurgeDeletedProjectInput) int
-		PurgeProjectRemoval    func(childComplexity int, input model.PurgeProjectRemovalInput) int
-		PutProjectMember       func(childComplexity int, input model.PutProjectMemberInput) int
-		PutScopeMember         func(childComplexity int, input model.PutScopeMemberInput) int
-		RebuildProjectQueue    func(childComplexity int, input model.RebuildProjectQueueInput) int
-		ReleaseProjectItem     func(childComplexity int, input model.ReleaseProjectItemInput) int
-		RemoveEntityIndex      func(childComplexity int, input model.RemoveEntityIndexInput) int
-		RemoveEntityRelations  func(childComplexity int, input model.RemoveEntityRelationsInput) int
-		RemoveItemTags         func(childComplexity int, input model.RemoveItemTagsInput) int
-		RemoveNoteTags         func(childComplexity int, input model.RemoveNoteTagsInput) int
-		RemoveProjectItems     func(childComplexity int, input model.RemoveProjectItemsInput) int
-		RemoveProjectMember    func(childComplexity int, input model.RemoveProjectMemberInput) int
-		RemoveScopeMember      func(childComplexity int, input model.RemoveScopeMemberInput) int
-		RenameItem             func(childComplexity int, input model.RenameItemInput) int
-		RenameScope            func(childComplexity int, input model.RenameScopeInput) int
-		RenameSnapshot         func(childComplexity int, input model.RenameSnapshotInput) int
-		RenameTeam             func(childComplexity int, input model.RenameTeamInput) int
-		ReplaceEntityRelations func(childComplexity int, input model.ReplaceEntityRelationsInput) int
-		RequestUpload          func(childComplexity int, input model.RequestUploadInput) int
-		RestoreSnapshot        func(childComplexity int, input model.RestoreSnapshotInput) int
-		RestoreVersion         func(childComplexity int, input model.RestoreVersionInput) int
-		ResumeProject          func(childComplexity int, input model.ResumeProjectInput) int
-		RetryDeadLetter        func(childComplexity int, input model.RetryDeadLetterInput) int
-		ReturnSkippedItems     func(childComplexity int, input model.ReturnSkippedItemsInput) int
-		ReviewEffort           func(childComplexity int, input model.ReviewEffortInput) int
-		RevokeUser             func(childComplexity int, input model.RevokeUserInput) int
-		SetEntity              func(childComplexity int, input model.SetEntityInput) int
-		SetItemQuota           func(childComplexity int, input model.SetItemQuotaInput) int
-		SetItemSetName         func(childComplexity int, input model.SetItemSetNameInput) int
-		SetItemTags            func(childComplexity int, input model.SetItemTagsInput) int
-		SetProjectQueueSize    func(childComplexity int, input model.SetProjectQueueSizeInput) int
-		ShareNote              func(childComplexity int, input model.ShareNoteInput) int
-		SignUploadPart         func(childComplexity int, input model.SignUploadPartInput) int
-		SkipProjectItem        func(childComplexity int, input model.SkipProjectItemInput) int
-		StartProjectImport     func(childComplexity int, input model.StartProjectImportInput) int
-		UndeleteNote           func(childComplexity int, input model.UndeleteNoteInput) int
-		UndoDeleteProject      func(childComplexity int, input model.UndoDeleteProjectInput) int
-		UndoFinish             func(childComplexity int, input model.UndoFinishInput) int
-		UndoProjectRemoval     func(childComplexity int, input model.UndoProjectRemovalInput) int
-		UnshareNote            func(childComplexity int, input model.UnshareNoteInput) int
-		UpdateCategory         func(childComplexity int, input model.UpdateCategoryInput) int
-		UpdateEntity           func(childComplexity int, input model.UpdateEntityInput) int
-		UpdateNote             func(childComplexity int, input model.UpdateNoteInput) int
-		UpdateProject          func(childComplexity int, input model.UpdateProjectInput) int
-		UpdateScore            func(childComplexity int, input model.UpdateScoreInput) int
-		UpdateSubcategory      func(childComplexity int, input model.UpdateSubcategoryInput) int
-		UpdateUser             func(childComplexity int, input model.UpdateUserInput) int
-		WithdrawItem           func(childComplexity int, input model.WithdrawItemInput) int
+		AbortUpload             func(childComplexity int, input model.AbortUploadInput) int
+		AddEntityRelations      func(childComplexity int, input model.AddEntityRelationsInput) int
+		AddNoteTags             func(childComplexity int, input model.AddNoteTagsInput) int
+		AddProjectCategories    func(childComplexity int, input model.AddProjectCategoriesInput) int
+		CancelProjectImport     func(childComplexity int, input model.CancelProjectImportInput) int
+		ChangeNoteDeadline      func(childComplexity int, input model.ChangeNoteDeadlineInput) int
+		ClaimProjectItems       func(childComplexity int, input model.ClaimProjectItemsInput) int
+		ClaimReviews            func(childComplexity int, input model.ClaimReviewsInput) int
+		CompleteUpload          func(childComplexity int, input model.CompleteUploadInput) int
+		CreateNote              func(childComplexity int, input model.CreateNoteInput) int
+		CreateProject           func(childComplexity int, input model.CreateProjectInput) int
+		CreateProjectExport     func(childComplexity int, input model.CreateProjectExportInput) int
+		CreateProjectImport     func(childComplexity int, input model.CreateProjectImportInput) int
+		CreateScope             func(childComplexity int, input model.CreateScopeInput) int
+		CreateScore             func(childComplexity int, input model.CreateScoreInput) int
+		CreateSnapshot          func(childComplexity int, input model.CreateSnapshotInput) int
+		CreateTeam              func(childComplexity int, input model.CreateTeamInput) int
+		CreateUser              func(childComplexity int, input model.CreateUserInput) int
+		DeclareEntityIndex      func(childComplexity int, input model.DeclareEntityIndexInput) int
+		DeleteEntity            func(childComplexity int, input model.DeleteEntityInput) int
+		DeleteItem              func(childComplexity int, input model.DeleteItemInput) int
+		DeleteNote              func(childComplexity int, input model.DeleteNoteInput) int
+		DeleteProject           func(childComplexity int, input model.DeleteProjectInput) int
+		DeleteScore             func(childComplexity int, input model.DeleteScoreInput) int
+		DeleteSnapshot          func(childComplexity int, input model.DeleteSnapshotInput) int
+		DeleteTeam              func(childComplexity int, input model.DeleteTeamInput) int
+		DropDeadLetter          func(childComplexity int, input model.DropDeadLetterInput) int
+		EndShares               func(childComplexity int, input model.EndSharesInput) int
+		ExtendClaim             func(childComplexity int, input model.ExtendClaimInput) int
+		FinishProjectItem       func(childComplexity int, input model.FinishProjectItemInput) int
+		FinishProjectItems      func(childComplexity int, input model.FinishProjectItemsInput) int
+		Heartbeat               func(childComplexity int, input model.HeartbeatInput) int
+		ImportItems             func(childComplexity int, input model.ImportItemsInput) int
+		PauseProject            func(childComplexity int, input model.PauseProjectInput) int
+		PurgeDeletedProject     func(childComplexity int, input model.PurgeDeletedProjectInput) int
+		PurgeProjectRemoval     func(childComplexity int, input model.PurgeProjectRemovalInput) int
+		PutProjectMember        func(childComplexity int, input model.PutProjectMemberInput) int
+		PutScopeMember          func(childComplexity int, input model.PutScopeMemberInput) int
+		RebuildProjectQueue     func(childComplexity int, input model.RebuildProjectQueueInput) int
+		ReleaseProjectItem      func(childComplexity int, input model.ReleaseProjectItemInput) int
+		RemoveEntityIndex       func(childComplexity int, input model.RemoveEntityIndexInput) int
+		RemoveEntityRelations   func(childComplexity int, input model.RemoveEntityRelationsInput) int
+		RemoveItemTags          func(childComplexity int, input model.RemoveItemTagsInput) int
+		RemoveNoteTags          func(childComplexity int, input model.RemoveNoteTagsInput) int
+		RemoveProjectItems      func(childComplexity int, input model.RemoveProjectItemsInput) int
+		RemoveProjectMember     func(childComplexity int, input model.RemoveProjectMemberInput) int
+		RemoveScopeMember       func(childComplexity int, input model.RemoveScopeMemberInput) int
+		RemoveSuggestedKeywords func(childComplexity int, input model.RemoveSuggestedKeywordsInput) int
+		RenameItem              func(childComplexity int, input model.RenameItemInput) int
+		RenameScope             func(childComplexity int, input model.RenameScopeInput) int
+		RenameSnapshot          func(childComplexity int, input model.RenameSnapshotInput) int
+		RenameTeam              func(childComplexity int, input model.RenameTeamInput) int
+		ReplaceEntityRelations  func(childComplexity int, input model.ReplaceEntityRelationsInput) int
+		RequestUpload           func(childComplexity int, input model.RequestUploadInput) int
+		RestoreSnapshot         func(childComplexity int, input model.RestoreSnapshotInput) int
+		RestoreVersion          func(childComplexity int, input model.RestoreVersionInput) int
+		ResumeProject           func(childComplexity int, input model.ResumeProjectInput) int
+		RetryDeadLetter         func(childComplexity int, input model.RetryDeadLetterInput) int
+		ReturnSkippedItems      func(childComplexity int, input model.ReturnSkippedItemsInput) int
+		ReviewEffort            func(childComplexity int, input model.ReviewEffortInput) int
+		RevokeUser              func(childComplexity int, input model.RevokeUserInput) int
+		SetEntity               func(childComplexity int, input model.SetEntityInput) int
+		SetItemQuota            func(childComplexity int, input model.SetItemQuotaInput) int
+		SetItemSetName          func(childComplexity int, input model.SetItemSetNameInput) int
+		SetItemTags             func(childComplexity int, input model.SetItemTagsInput) int
+		ShareNote               func(childComplexity int, input model.ShareNoteInput) int
+		SignUploadPart          func(childComplexity int, input model.SignUploadPartInput) int
+		SkipProjectItem         func(childComplexity int, input model.SkipProjectItemInput) int
+		StartProjectImport      func(childComplexity int, input model.StartProjectImportInput) int
+		UndeleteNote            func(childComplexity int, input model.UndeleteNoteInput) int
+		UndoDeleteProject       func(childComplexity int, input model.UndoDeleteProjectInput) int
+		UndoFinish              func(childComplexity int, input model.UndoFinishInput) int
+		UndoProjectRemoval      func(childComplexity int, input model.UndoProjectRemovalInput) int
+		UnshareNote             func(childComplexity int, input model.UnshareNoteInput) int
+		UpdateCategory          func(childComplexity int, input model.UpdateCategoryInput) int
+		UpdateEntity            func(childComplexity int, input model.UpdateEntityInput) int
+		UpdateNote              func(childComplexity int, input model.UpdateNoteInput) int
+		UpdateProject           func(childComplexity int, input model.UpdateProjectInput) int
+		UpdateScore             func(childComplexity int, input model.UpdateScoreInput) int
+		UpdateSubcategory       func(childComplexity int, input model.UpdateSubcategoryInput) int
+		UpdateUser              func(childComplexity int, input model.UpdateUserInput) int
+		WithdrawItem            func(childComplexity int, input model.WithdrawItemInput) int
 	}
 
 	MyQueue struct {
@@ -1146,6 +1146,10 @@ type ComplexityRoot struct {
 		User    func(childComplexity int) int
 	}
 
+	RemoveSuggestedKeywordsPayload struct {
+		Project func(childComplexity int) int
+	}
+
 	RenameItemPayload struct {
 		Item func(childComplexity int) int
 	}
@@ -1319,10 +1323,6 @@ type ComplexityRoot struct {
 	SetItemTagsPayload struct {
 		Item func(childComplexity int) int
 		Tags func(childComplexity int) int
-	}
-
-	SetProjectQueueSizePayload struct {
-		Project func(childComplexity int) int
 	}
 
 	ShareNotePayload struct {
@@ -1752,6 +1752,7 @@ type MutationResolver interface {
 	ReplaceEntityRelations(ctx context.Context, input model.ReplaceEntityRelationsInput) (*model.ReplaceEntityRelationsPayload, error)
 	CreateProject(ctx context.Context, input model.CreateProjectInput) (*model.CreateProjectPayload, error)
 	UpdateProject(ctx context.Context, input model.UpdateProjectInput) (*model.UpdateProjectPayload, error)
+	RemoveSuggestedKeywords(ctx context.Context, input model.RemoveSuggestedKeywordsInput) (*model.RemoveSuggestedKeywordsPayload, error)
 	AddProjectCategories(ctx context.Context, input model.AddProjectCategoriesInput) (*model.AddProjectCategoriesPayload, error)
 	UpdateCategory(ctx context.Context, input model.UpdateCategoryInput) (*model.UpdateCategoryPayload, error)
 	UpdateSubcategory(ctx context.Context, input model.UpdateSubcategoryInput) (*model.UpdateSubcategoryPayload, error)
@@ -1783,7 +1784,6 @@ type MutationResolver interface {
 	UndoFinish(ctx context.Context, input model.UndoFinishInput) (*model.UndoFinishPayload, error)
 	PauseProject(ctx context.Context, input model.PauseProjectInput) (*model.PauseProjectPayload, error)
 	ResumeProject(ctx context.Context, input model.ResumeProjectInput) (*model.ResumeProjectPayload, error)
-	SetProjectQueueSize(ctx context.Context, input model.SetProjectQueueSizeInput) (*model.SetProjectQueueSizePayload, error)
 	RebuildProjectQueue(ctx context.Context, input model.RebuildProjectQueueInput) (*model.RebuildProjectQueuePayload, error)
 	Heartbeat(ctx context.Context, input model.HeartbeatInput) (*model.HeartbeatPayload, error)
 	RetryDeadLetter(ctx context.Context, input model.RetryDeadLetterInput) (*model.RetryDeadLetterPayload, error)
@@ -4151,6 +4151,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RemoveScopeMember(childComplexity, args["input"].(model.RemoveScopeMemberInput)), true
+	case "Mutation.removeSuggestedKeywords":
+		if e.ComplexityRoot.Mutation.RemoveSuggestedKeywords == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_removeSuggestedKeywords_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RemoveSuggestedKeywords(childComplexity, args["input"].(model.RemoveSuggestedKeywordsInput)), true
 	case "Mutation.renameItem":
 		if e.ComplexityRoot.Mutation.RenameItem == nil {
 			break
@@ -4338,17 +4349,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SetItemTags(childComplexity, args["input"].(model.SetItemTagsInput)), true
-	case "Mutation.setProjectQueueSize":
-		if e.ComplexityRoot.Mutation.SetProjectQueueSize == nil {
-			break
-		}
-
-		args, err := ec.field_Mutation_setProjectQueueSize_args(ctx, rawArgs)
-		if err != nil {
-			return 0, false
-		}
-
-		return e.ComplexityRoot.Mutation.SetProjectQueueSize(childComplexity, args["input"].(model.SetProjectQueueSizeInput)), true
 	case "Mutation.shareNote":
 		if e.ComplexityRoot.Mutation.ShareNote == nil {
 			break
@@ -6469,6 +6469,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RemoveScopeMemberPayload.User(childComplexity), true
 
+	case "RemoveSuggestedKeywordsPayload.project":
+		if e.ComplexityRoot.RemoveSuggestedKeywordsPayload.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RemoveSuggestedKeywordsPayload.Project(childComplexity), true
+
 	case "RenameItemPayload.item":
 		if e.ComplexityRoot.RenameItemPayload.Item == nil {
 			break
@@ -7050,13 +7057,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SetItemTagsPayload.Tags(childComplexity), true
-
-	case "SetProjectQueueSizePayload.project":
-		if e.ComplexityRoot.SetProjectQueueSizePayload.Project == nil {
-			break
-		}
-
-		return e.ComplexityRoot.SetProjectQueueSizePayload.Project(childComplexity), true
 
 	case "ShareNotePayload.accessEdge":
 		if e.ComplexityRoot.ShareNotePayload.AccessEdge == nil {
@@ -8285,6 +8285,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRemoveProjectItemsInput,
 		ec.unmarshalInputRemoveProjectMemberInput,
 		ec.unmarshalInputRemoveScopeMemberInput,
+		ec.unmarshalInputRemoveSuggestedKeywordsInput,
 		ec.unmarshalInputRenameItemInput,
 		ec.unmarshalInputRenameScopeInput,
 		ec.unmarshalInputRenameSnapshotInput,
@@ -8304,7 +8305,6 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputSetItemQuotaInput,
 		ec.unmarshalInputSetItemSetNameInput,
 		ec.unmarshalInputSetItemTagsInput,
-		ec.unmarshalInputSetProjectQueueSizeInput,
 		ec.unmarshalInputShareNoteInput,
 		ec.unmarshalInputSignUploadPartInput,
 		ec.unmarshalInputSkipProjectItemInput,
@@ -8715,8 +8715,13 @@ type Mutation {
 
   "Creates a project and makes the caller its manager. EXHAUSTED beyond 1,000 projects created by one user."
   createProject(input: CreateProjectInput!): CreateProjectPayload
-  "Changes the name, description, suggested keywords, lease, or rules of reviews of a project. For managers."
+  "Changes the name, description, suggested keywords, size of the queue, lease, or rules of reviews of a project. For managers."
   updateProject(input: UpdateProjectInput!): UpdateProjectPayload
+  """
+  Removes keywords from those that a project suggests, and leaves what others change at the same time. Keywords that
+  somebody used are still completed. For managers.
+  """
+  removeSuggestedKeywords(input: RemoveSuggestedKeywordsInput!): RemoveSuggestedKeywordsPayload
   "Adds to the lists of categories and subcategories of a project. For managers."
   addProjectCategories(input: AddProjectCategoriesInput!): AddProjectCategoriesPayload
   """
@@ -8841,8 +8846,6 @@ type Mutation {
   pauseProject(input: PauseProjectInput!): PauseProjectPayload
   "Undoes ` + "`" + `pauseProject` + "`" + `. For managers."
   resumeProject(input: ResumeProjectInput!): ResumeProjectPayload
-  "Sets how many items may wait in the queue. For managers."
-  setProjectQueueSize(input: SetProjectQueueSizeInput!): SetProjectQueueSizePayload
   """
   Rebuilds the queue and the statistics of a project from the stored items. This takes some seconds, and for a large
   project continues after the answer; ` + "`" + `Project.queueRebuild` + "`" + ` shows the progress. Meanwhile no item is handed out and no
@@ -10845,6 +10848,8 @@ input UpdateProjectInput {
   reviewPercent: Int
   "0 to 365; null is refused. It is for claims from now on."
   newcomerDays: Int
+  "How many items wait in the queue: 1 to 10,000, or 0 for the default; null is refused."
+  queueSize: Int
   "The version the caller saw. If the project is at another version, nothing is changed."
   expectedVersion: Int
   "1 to 255 bytes; see the conventions above."
@@ -10861,6 +10866,22 @@ type UpdateProjectPayload {
 
 "Problems that ` + "`" + `updateProject` + "`" + ` may report."
 union UpdateProjectProblem = ProjectConflict
+
+"Input of ` + "`" + `removeSuggestedKeywords` + "`" + `."
+input RemoveSuggestedKeywordsInput {
+  "The id of a ` + "`" + `Project` + "`" + `."
+  projectId: ID!
+  "1 to 200 keywords, as they are in ` + "`" + `Project.suggestedKeywords` + "`" + `. Those that the project does not suggest change nothing."
+  keywords: [String!]!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `removeSuggestedKeywords` + "`" + `."
+type RemoveSuggestedKeywordsPayload {
+  "The project after the change."
+  project: Project
+}
 
 "The project is at another version than expected."
 type ProjectConflict implements Problem {
@@ -11445,6 +11466,8 @@ enum ProjectEventType {
   RESUMED
   "The size of the queue was changed."
   RESIZED
+  "Categories or subcategories were added, renamed, retired or merged. Read the lists again."
+  CATEGORIES_CHANGED
   "Somebody joined, moved to another team, or left."
   MEMBERS
   "The queue was rebuilt. Subscribers get a ` + "`" + `ProjectGap` + "`" + ` and a snapshot instead of this event."
@@ -11850,22 +11873,6 @@ input ResumeProjectInput {
 
 "Result of ` + "`" + `resumeProject` + "`" + `."
 type ResumeProjectPayload {
-  "The project after the change."
-  project: Project
-}
-
-"Input of ` + "`" + `setProjectQueueSize` + "`" + `."
-input SetProjectQueueSizeInput {
-  "The id of a ` + "`" + `Project` + "`" + `."
-  projectId: ID!
-  "1 to 10,000; null for the default."
-  size: Int
-  "1 to 255 bytes; see the conventions above."
-  idempotencyKey: String
-}
-
-"Result of ` + "`" + `setProjectQueueSize` + "`" + `."
-type SetProjectQueueSizePayload {
   "The project after the change."
   project: Project
 }
@@ -14471,6 +14478,14 @@ func (ec *executionContext) childFields_RemoveScopeMemberPayload(ctx context.Con
 	return nil, fmt.Errorf("no field named %q was found under type RemoveScopeMemberPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RemoveSuggestedKeywordsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "project":
+		return ec.fieldContext_RemoveSuggestedKeywordsPayload_project(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RemoveSuggestedKeywordsPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_RenameItemPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "item":
@@ -14801,14 +14816,6 @@ func (ec *executionContext) childFields_SetItemTagsPayload(ctx context.Context, 
 		return ec.fieldContext_SetItemTagsPayload_tags(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SetItemTagsPayload", field.Name)
-}
-
-func (ec *executionContext) childFields_SetProjectQueueSizePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-	switch field.Name {
-	case "project":
-		return ec.fieldContext_SetProjectQueueSizePayload_project(ctx, field)
-	}
-	return nil, fmt.Errorf("no field named %q was found under type SetProjectQueueSizePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_ShareNotePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -16391,6 +16398,20 @@ func (ec *executionContext) field_Mutation_removeScopeMember_args(ctx context.Co
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_removeSuggestedKeywords_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RemoveSuggestedKeywordsInput, error) {
+			return ec.unmarshalNRemoveSuggestedKeywordsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveSuggestedKeywordsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_renameItem_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -16621,20 +16642,6 @@ func (ec *executionContext) field_Mutation_setItemTags_args(ctx context.Context,
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.SetItemTagsInput, error) {
 			return ec.unmarshalNSetItemTagsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetItemTagsInput(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["input"] = arg0
-	return args, nil
-}
-
-func (ec *executionContext) field_Mutation_setProjectQueueSize_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
-	var err error
-	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (model.SetProjectQueueSizeInput, error) {
-			return ec.unmarshalNSetProjectQueueSizeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetProjectQueueSizeInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -24185,6 +24192,50 @@ func (ec *executionContext) fieldContext_Mutation_updateProject(ctx context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_removeSuggestedKeywords(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_removeSuggestedKeywords(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RemoveSuggestedKeywords(ctx, fc.Args["input"].(model.RemoveSuggestedKeywordsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RemoveSuggestedKeywordsPayload) graphql.Marshaler {
+			return ec.marshalORemoveSuggestedKeywordsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveSuggestedKeywordsPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_removeSuggestedKeywords(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RemoveSuggestedKeywordsPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_removeSuggestedKeywords_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_addProjectCategories(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -25543,50 +25594,6 @@ func (ec *executionContext) fieldContext_Mutation_resumeProject(ctx context.Cont
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_resumeProject_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
-		ec.Error(ctx, err)
-		return fc, err
-	}
-	return fc, nil
-}
-
-func (ec *executionContext) _Mutation_setProjectQueueSize(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Mutation_setProjectQueueSize(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().SetProjectQueueSize(ctx, fc.Args["input"].(model.SetProjectQueueSizeInput))
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.SetProjectQueueSizePayload) graphql.Marshaler {
-			return ec.marshalOSetProjectQueueSizePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetProjectQueueSizePayload(ctx, selections, v)
-		},
-		true,
-		false,
-	)
-}
-func (ec *executionContext) fieldContext_Mutation_setProjectQueueSize(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "Mutation",
-		Field:      field,
-		IsMethod:   true,
-		IsResolver: true,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_SetProjectQueueSizePayload(ctx, field)
-		},
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = ec.Recover(ctx, r)
-			ec.Error(ctx, err)
-		}
-	}()
-	ctx = graphql.WithFieldContext(ctx, fc)
-	if fc.Args, err = ec.field_Mutation_setProjectQueueSize_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -32887,6 +32894,38 @@ func (ec *executionContext) fieldContext_RemoveScopeMemberPayload_problem(_ cont
 	return graphql.NewScalarFieldContext("RemoveScopeMemberPayload", field, false, false, errors.New("field of type RemoveScopeMemberProblem does not have child fields"))
 }
 
+func (ec *executionContext) _RemoveSuggestedKeywordsPayload_project(ctx context.Context, field graphql.CollectedField, obj *model.RemoveSuggestedKeywordsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RemoveSuggestedKeywordsPayload_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RemoveSuggestedKeywordsPayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RemoveSuggestedKeywordsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _RenameItemPayload_item(ctx context.Context, field graphql.CollectedField, obj *model.RenameItemPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -34797,38 +34836,6 @@ func (ec *executionContext) fieldContext_SetItemTagsPayload_tags(_ context.Conte
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_ItemTag(ctx, field)
-		},
-	}
-	return fc, nil
-}
-
-func (ec *executionContext) _SetProjectQueueSizePayload_project(ctx context.Context, field graphql.CollectedField, obj *model.SetProjectQueueSizePayload) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_SetProjectQueueSizePayload_project(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Project, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
-			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
-		},
-		true,
-		false,
-	)
-}
-func (ec *executionContext) fieldContext_SetProjectQueueSizePayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "SetProjectQueueSizePayload",
-		Field:      field,
-		IsMethod:   false,
-		IsResolver: false,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Project(ctx, field)
 		},
 	}
 	return fc, nil
@@ -41923,6 +41930,50 @@ func (ec *executionContext) unmarshalInputRemoveScopeMemberInput(ctx context.Con
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputRemoveSuggestedKeywordsInput(ctx context.Context, obj any) (model.RemoveSuggestedKeywordsInput, error) {
+	var it model.RemoveSuggestedKeywordsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"projectId", "keywords", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "keywords":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("keywords"))
+			data, err := ec.unmarshalNString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Keywords = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputRenameItemInput(ctx context.Context, obj any) (model.RenameItemInput, error) {
 	var it model.RenameItemInput
 	if obj == nil {
@@ -42844,50 +42895,6 @@ func (ec *executionContext) unmarshalInputSetItemTagsInput(ctx context.Context, 
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputSetProjectQueueSizeInput(ctx context.Context, obj any) (model.SetProjectQueueSizeInput, error) {
-	var it model.SetProjectQueueSizeInput
-	if obj == nil {
-		return it, nil
-	}
-
-	asMap := map[string]any{}
-	for k, v := range obj.(map[string]any) {
-		asMap[k] = v
-	}
-
-	fieldsInOrder := [...]string{"projectId", "size", "idempotencyKey"}
-	for _, k := range fieldsInOrder {
-		v, ok := asMap[k]
-		if !ok {
-			continue
-		}
-		switch k {
-		case "projectId":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
-			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.ProjectID = data
-		case "size":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("size"))
-			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.Size = graphql.OmittableOf(data)
-		case "idempotencyKey":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.IdempotencyKey = graphql.OmittableOf(data)
-		}
-	}
-	return it, nil
-}
-
 func (ec *executionContext) unmarshalInputShareNoteInput(ctx context.Context, obj any) (model.ShareNoteInput, error) {
 	var it model.ShareNoteInput
 	if obj == nil {
@@ -43462,7 +43469,7 @@ func (ec *executionContext) unmarshalInputUpdateProjectInput(ctx context.Context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"projectId", "name", "description", "suggestedKeywords", "leaseMinutes", "reviewPercent", "newcomerDays", "expectedVersion", "idempotencyKey"}
+	fieldsInOrder := [...]string{"projectId", "name", "description", "suggestedKeywords", "leaseMinutes", "reviewPercent", "newcomerDays", "queueSize", "expectedVersion", "idempotencyKey"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -43518,6 +43525,13 @@ func (ec *executionContext) unmarshalInputUpdateProjectInput(ctx context.Context
 				return it, err
 			}
 			it.NewcomerDays = graphql.OmittableOf(data)
+		case "queueSize":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("queueSize"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.QueueSize = graphql.OmittableOf(data)
 		case "expectedVersion":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
 			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
@@ -50463,6 +50477,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "removeSuggestedKeywords":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_removeSuggestedKeywords(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "addProjectCategories":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_addProjectCategories(ctx, field)
@@ -50676,13 +50697,6 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "resumeProject":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_resumeProject(ctx, field)
-			})
-			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
-			}
-		case "setProjectQueueSize":
-			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
-				return ec._Mutation_setProjectQueueSize(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -57351,6 +57365,45 @@ func (ec *executionContext) _RemoveScopeMemberPayload(ctx context.Context, sel a
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var removeSuggestedKeywordsPayloadImplementors = []string{"RemoveSuggestedKeywordsPayload"}
+
+func (ec *executionContext) _RemoveSuggestedKeywordsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RemoveSuggestedKeywordsPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RemoveSuggestedKeywordsPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRemoveSuggestedKeywordsPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RemoveSuggestedKeywordsPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, removeSuggestedKeywordsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RemoveSuggestedKeywordsPayload")
+		case "project":
+			out.Values[i] = ec._RemoveSuggestedKeywordsPayload_project(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var renameItemPayloadImplementors = []string{"RenameItemPayload"}
 
 func (ec *executionContext) _RenameItemPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RenameItemPayload) graphql.Marshaler {
@@ -59169,45 +59222,6 @@ func (ec *executionContext) _SetItemTagsPayload(ctx context.Context, sel ast.Sel
 			}
 		case "tags":
 			out.Values[i] = ec._SetItemTagsPayload_tags(ctx, field, obj)
-			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
-			}
-		default:
-			panic("unknown field " + strconv.Quote(field.Name))
-		}
-	}
-	out.Dispatch(ctx)
-	if out.Invalids > 0 {
-		return graphql.Null
-	}
-
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	if len(deferLabelToView) > 0 {
-		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
-	}
-
-	return lean.Object{Fields: fields, Values: out.Values}
-}
-
-var setProjectQueueSizePayloadImplementors = []string{"SetProjectQueueSizePayload"}
-
-func (ec *executionContext) _SetProjectQueueSizePayload(ctx context.Context, sel ast.SelectionSet, obj *model.SetProjectQueueSizePayload) graphql.Marshaler {
-	if m := lean.Write(ctx, &ec.plans, planned, "SetProjectQueueSizePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendSetProjectQueueSizePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._SetProjectQueueSizePayload(ctx, sel, obj) }); m != nil {
-		return m
-	}
-
-	fields := graphql.CollectFields(ec.OperationContext, sel, setProjectQueueSizePayloadImplementors)
-
-	out := graphql.NewFieldSet(fields)
-	var deferredFieldSet *graphql.FieldSet
-	var deferLabelToView map[string]*graphql.FieldSetView
-	for i, field := range fields {
-		switch field.Name {
-		case "__typename":
-			out.Values[i] = graphql.MarshalString("SetProjectQueueSizePayload")
-		case "project":
-			out.Values[i] = ec._SetProjectQueueSizePayload_project(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -65462,6 +65476,11 @@ func (ec *executionContext) unmarshalNRemoveScopeMemberInput2githubᚗcomᚋtagg
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNRemoveSuggestedKeywordsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveSuggestedKeywordsInput(ctx context.Context, v any) (model.RemoveSuggestedKeywordsInput, error) {
+	res, err := ec.unmarshalInputRemoveSuggestedKeywordsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNRenameItemInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameItemInput(ctx context.Context, v any) (model.RenameItemInput, error) {
 	res, err := ec.unmarshalInputRenameItemInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -65754,11 +65773,6 @@ func (ec *executionContext) unmarshalNSetItemSetNameInput2githubᚗcomᚋtaggie�
 
 func (ec *executionContext) unmarshalNSetItemTagsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetItemTagsInput(ctx context.Context, v any) (model.SetItemTagsInput, error) {
 	res, err := ec.unmarshalInputSetItemTagsInput(ctx, v)
-	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) unmarshalNSetProjectQueueSizeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetProjectQueueSizeInput(ctx context.Context, v any) (model.SetProjectQueueSizeInput, error) {
-	res, err := ec.unmarshalInputSetProjectQueueSizeInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -67970,6 +67984,13 @@ func (ec *executionContext) marshalORemoveScopeMemberProblem2githubᚗcomᚋtagg
 	return ec._RemoveScopeMemberProblem(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalORemoveSuggestedKeywordsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRemoveSuggestedKeywordsPayload(ctx context.Context, sel ast.SelectionSet, v *model.RemoveSuggestedKeywordsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RemoveSuggestedKeywordsPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalORenameItemPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRenameItemPayload(ctx context.Context, sel ast.SelectionSet, v *model.RenameItemPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -68266,13 +68287,6 @@ func (ec *executionContext) marshalOSetItemTagsPayload2ᚖgithubᚗcomᚋtaggie�
 		return graphql.Null
 	}
 	return ec._SetItemTagsPayload(ctx, sel, v)
-}
-
-func (ec *executionContext) marshalOSetProjectQueueSizePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetProjectQueueSizePayload(ctx context.Context, sel ast.SelectionSet, v *model.SetProjectQueueSizePayload) graphql.Marshaler {
-	if v == nil {
-		return graphql.Null
-	}
-	return ec._SetProjectQueueSizePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOShareNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐShareNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.ShareNotePayload) graphql.Marshaler {

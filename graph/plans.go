@@ -778,6 +778,9 @@ var planned = map[string]lean.Type{
 		"user":    {At: 2, Of: "User", Resolved: false},
 		"problem": {At: 3, Of: "", Resolved: false},
 	}},
+	"RemoveSuggestedKeywordsPayload": {Implements: removeSuggestedKeywordsPayloadImplementors, Fields: map[string]lean.TypeField{
+		"project": {At: 1, Of: "Project", Resolved: false},
+	}},
 	"RenameItemPayload": {Implements: renameItemPayloadImplementors, Fields: map[string]lean.TypeField{
 		"item": {At: 1, Of: "Item", Resolved: false},
 	}},
@@ -916,9 +919,6 @@ var planned = map[string]lean.Type{
 	"SetItemTagsPayload": {Implements: setItemTagsPayloadImplementors, Fields: map[string]lean.TypeField{
 		"item": {At: 1, Of: "Item", Resolved: false},
 		"tags": {At: 2, Of: "ItemTag", Resolved: false},
-	}},
-	"SetProjectQueueSizePayload": {Implements: setProjectQueueSizePayloadImplementors, Fields: map[string]lean.TypeField{
-		"project": {At: 1, Of: "Project", Resolved: false},
 	}},
 	"ShareNotePayload": {Implements: shareNotePayloadImplementors, Fields: map[string]lean.TypeField{
 		"note":       {At: 1, Of: "Note", Resolved: false},
@@ -6183,6 +6183,26 @@ func (ec *executionContext) appendRemoveScopeMemberPayload(w *lean.Writer, p *le
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendRemoveSuggestedKeywordsPayload(w *lean.Writer, p *lean.Plan, obj *model.RemoveSuggestedKeywordsPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"RemoveSuggestedKeywordsPayload"`...)
+		case 1: // project
+			if obj.Project == nil {
+				w.Null()
+			} else if !ec.appendProject(w, f.Below, obj.Project) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendRenameItemPayload(w *lean.Writer, p *lean.Plan, obj *model.RenameItemPayload) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -7102,26 +7122,6 @@ func (ec *executionContext) appendSetItemTagsPayload(w *lean.Writer, p *lean.Pla
 					}
 				}
 				w.B = append(w.B, ']')
-			}
-		default:
-			return false
-		}
-	}
-	return w.Close(p)
-}
-
-func (ec *executionContext) appendSetProjectQueueSizePayload(w *lean.Writer, p *lean.Plan, obj *model.SetProjectQueueSizePayload) bool {
-	for i := range p.Fields {
-		f := &p.Fields[i]
-		w.B = append(w.B, f.Key...)
-		switch f.At {
-		case 0:
-			w.B = append(w.B, `"SetProjectQueueSizePayload"`...)
-		case 1: // project
-			if obj.Project == nil {
-				w.Null()
-			} else if !ec.appendProject(w, f.Below, obj.Project) {
-				return false
 			}
 		default:
 			return false

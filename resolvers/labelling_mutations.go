@@ -307,16 +307,6 @@ func (m mutation) ResumeProject(ctx context.Context, in model.ResumeProjectInput
 	return &model.ResumeProjectPayload{Project: after}, err
 }
 
-func (m mutation) SetProjectQueueSize(ctx context.Context, in model.SetProjectQueueSizeInput) (*model.SetProjectQueueSizePayload, error) {
-	id, err := projectID("input.projectId", in.ProjectID)
-	if err != nil {
-		return nil, err
-	}
-	p, err := m.Labelling.SetQueueSize(ctx, labelling.SetQueueSize{Project: id, Size: in.Size.Value(), IdempotencyKey: in.IdempotencyKey.Value()})
-	after, _, err := m.doneProject(ctx, p, err)
-	return &model.SetProjectQueueSizePayload{Project: after}, err
-}
-
 func (m mutation) RebuildProjectQueue(ctx context.Context, in model.RebuildProjectQueueInput) (*model.RebuildProjectQueuePayload, error) {
 	id, err := projectID("input.projectId", in.ProjectID)
 	if err != nil {

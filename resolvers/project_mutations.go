@@ -108,6 +108,9 @@ func (m mutation) UpdateProject(ctx context.Context, in model.UpdateProjectInput
 	if update.NewcomerDays, err = given("input.newcomerDays", in.NewcomerDays); err != nil {
 		return nil, err
 	}
+	if update.QueueSize, err = given("input.queueSize", in.QueueSize); err != nil {
+		return nil, err
+	}
 	if keywords, set := in.SuggestedKeywords.ValueOK(); set {
 		if keywords == nil {
 			return nil, fault.Invalidf("input.suggestedKeywords", "null is not allowed here; leave the field out to keep its value")
@@ -117,6 +120,16 @@ func (m mutation) UpdateProject(ctx context.Context, in model.UpdateProjectInput
 	p, err := m.Projects.Update(ctx, update)
 	after, problem, err := m.doneProject(ctx, p, err)
 	return &model.UpdateProjectPayload{Project: after, Problem: problem}, err
+}
+
+func (m mutation) RemoveSuggestedKeywords(ctx context.Context, in model.RemoveSuggestedKeywordsInput) (*model.RemoveSuggestedKeywordsPayload, error) {
+	id, err := projectID("input.projectId", in.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	p, err := m.Projects.RemoveKeywords(ctx, project.RemoveKeywords{ID: id, Keywords: in.Keywords, IdempotencyKey: in.IdempotencyKey.Value()})
+	after, _, err := m.doneProject(ctx, p, err)
+	return &model.RemoveSuggestedKeywordsPayload{Project: after}, err
 }
 
 func (m mutation) AddProjectCategories(ctx context.Context, in model.AddProjectCategoriesInput) (*model.AddProjectCategoriesPayload, error) {

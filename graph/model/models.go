@@ -1332,6 +1332,22 @@ type RemoveScopeMemberPayload struct {
 	Problem RemoveScopeMemberProblem `json:"problem,omitempty"`
 }
 
+// Input of `removeSuggestedKeywords`.
+type RemoveSuggestedKeywordsInput struct {
+	// The id of a `Project`.
+	ProjectID gid.ID `json:"projectId"`
+	// 1 to 200 keywords, as they are in `Project.suggestedKeywords`. Those that the project does not suggest change nothing.
+	Keywords []string `json:"keywords"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `removeSuggestedKeywords`.
+type RemoveSuggestedKeywordsPayload struct {
+	// The project after the change.
+	Project *project.Project `json:"project,omitempty"`
+}
+
 // Input of `renameItem`.
 type RenameItemInput struct {
 	// The id of an `Item`.
@@ -1708,22 +1724,6 @@ type SetItemTagsPayload struct {
 	Tags []filetag.ItemTag `json:"tags,omitempty"`
 }
 
-// Input of `setProjectQueueSize`.
-type SetProjectQueueSizeInput struct {
-	// The id of a `Project`.
-	ProjectID gid.ID `json:"projectId"`
-	// 1 to 10,000; null for the default.
-	Size graphql.Omittable[*int] `json:"size,omitempty"`
-	// 1 to 255 bytes; see the conventions above.
-	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
-}
-
-// Result of `setProjectQueueSize`.
-type SetProjectQueueSizePayload struct {
-	// The project after the change.
-	Project *project.Project `json:"project,omitempty"`
-}
-
 // Input of `shareNote`. Give either `userId` or `email`.
 type ShareNoteInput struct {
 	// The id of a `Note` of the caller.
@@ -2064,6 +2064,8 @@ type UpdateProjectInput struct {
 	ReviewPercent graphql.Omittable[*int] `json:"reviewPercent,omitempty"`
 	// 0 to 365; null is refused. It is for claims from now on.
 	NewcomerDays graphql.Omittable[*int] `json:"newcomerDays,omitempty"`
+	// How many items wait in the queue: 1 to 10,000, or 0 for the default; null is refused.
+	QueueSize graphql.Omittable[*int] `json:"queueSize,omitempty"`
 	// The version the caller saw. If the project is at another version, nothing is changed.
 	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.

@@ -20,9 +20,7 @@ import (
 func TestClaimersNeverShareAnItem(t *testing.T) {
 	const claimers, items = 50, 400
 	w := newWorld(t, items, queue.Options{})
-	size := 40
-	_, err := w.service.SetQueueSize(w.as(boss), labelling.SetQueueSize{Project: w.project, Size: &size})
-	require.NoError(t, err)
+	w.resize(40)
 	for i := range claimers {
 		w.join(project.UserID(fmt.Sprint("u", i)), 0)
 	}
@@ -65,7 +63,7 @@ func TestClaimersNeverShareAnItem(t *testing.T) {
 				s, err := w.queue.State(t.Context(), w.project)
 				assert.NoError(t, err)
 				assert.Equal(t, s.Counts.Total, s.Counts.New+s.Counts.Claimed+s.Counts.Finished+s.Counts.Skipped, "in every sample")
-				assert.LessOrEqual(t, s.Queued, size)
+				assert.LessOrEqual(t, s.Queued, 40)
 			}
 		})
 	}
@@ -205,16 +203,15 @@ func TestAClaimThatTheQueueForgotIsToldAgain(t *testing.T) {
 
 func TestNothingIsPassedOver(t *testing.T) {
 	w := newWorld(t, 0, queue.Options{})
-	size, n := 10, 0
-	_, err := w.service.SetQueueSize(w.as(boss), labelling.SetQueueSize{Project: w.project, Size: &size})
-	require.NoError(t, err)
+	n := 0
+	w.resize(10)
 	for i := 0; n < 300; i++ { // all in one shard
 		if id := project.ItemIDOf(w.project, strconv.Itoa(i)); shard(id.ID) == 7 {
 			w.truth.items[id.ID] = project.Item{ItemID: id, Status: project.New, Seq: fmt.Sprintf("%08d", n), Version: 1, UpdatedAt: time.Now().UTC()}
 			n++
 		}
 	}
-	_, err = w.queue.AddItems(t.Context(), w.project, "import", n, boss)
+	_, err := w.queue.AddItems(t.Context(), w.project, "import", n, boss)
 	require.NoError(t, err)
 	for next := 0; next < n; {
 		require.NoError(t, w.populate.Run(t.Context()))
@@ -327,9 +324,7 @@ func TestRelayBacksOff(t *testing.T) {
 func TestPopulateCostsTheSameHoweverManyWait(t *testing.T) {
 	cost := func(items int) (perRefill int) {
 		w := newWorld(t, items, queue.Options{})
-		size := 100
-		_, err := w.service.SetQueueSize(w.as(boss), labelling.SetQueueSize{Project: w.project, Size: &size})
-		require.NoError(t, err)
+		w.resize(100)
 		for range 8 {
 			for _, i := range w.claim(ada, 20) {
 				w.finish(i)
@@ -350,30 +345,26 @@ func TestPopulateCostsTheSameHoweverManyWait(t *testing.T) {
 // Items come in the order of their import, but for about as many as the queue holds.
 func TestPopulateKeepsTheOrderOfTheImport(t *testing.T) {
 	w := newWorld(t, 1_000, queue.Options{})
-	size := 400
-	_, err := w.service.SetQueueSize(w.as(boss), labelling.SetQueueSize{Project: w.project, Size: &size})
-	require.NoError(t, err)
+	w.resize(400)
 	w.flush()
-	_, err = w.rebuild.Rebuild(t.Context(), w.project, true)
+	_, err := w.rebuild.Rebuild(t.Context(), w.project, true)
 	require.NoError(t, err)
 	require.NoError(t, w.populate.Run(t.Context()))
 	waiting := w.waiting()
-	require.Len(t, waiting, size)
+	require.Len(t, waiting, 400)
 	for _, id := range waiting {
 		place, err := strconv.Atoi(w.truth.items[id].Seq)
 		require.NoError(t, err)
-		assert.Less(t, place, 2*size)
+		assert.Less(t, place, 2*400)
 	}
 }
 
 // What leaves a full queue, since something came back to its head, does not wait for the end of the project.
 func TestPopulateGoesBackForWhatLeftTheQueue(t *testing.T) {
 	w := newWorld(t, 1_000, queue.Options{})
-	size := 32
-	_, err := w.service.SetQueueSize(w.as(boss), labelling.SetQueueSize{Project: w.project, Size: &size})
-	require.NoError(t, err)
+	w.resize(32)
 	w.flush()
-	_, err = w.rebuild.Rebuild(t.Context(), w.project, true)
+	_, err := w.rebuild.Rebuild(t.Context(), w.project, true)
 	require.NoError(t, err)
 	require.NoError(t, w.populate.Run(t.Context()))
 	back := w.claim(ada, 1)[0]
@@ -398,9 +389,7 @@ func TestPopulateGoesBackForWhatLeftTheQueue(t *testing.T) {
 
 func TestPopulateOnManyServers(t *testing.T) {
 	w := newWorld(t, 500, queue.Options{})
-	size := 300
-	_, err := w.service.SetQueueSize(w.as(boss), labelling.SetQueueSize{Project: w.project, Size: &size})
-	require.NoError(t, err)
+	w.resize(300)
 	w.flush()
 	done, err := w.rebuild.Rebuild(t.Context(), w.project, true)
 	require.NoError(t, err)

@@ -22,17 +22,16 @@ type UserID = project.UserID
 
 // The bounds of the queue.
 const (
-	QueueSize    = 1000                             // ids in a project's queue, unless it was set otherwise
-	MaxQueueSize = 10_000                           // that can be set
-	MaxClaims    = 50                               // of one user in one project, and at once
-	Lease        = project.UsualLease * time.Minute // how long a claim lasts, from when it was made or extended, unless the project has another time
-	Reservation  = 3500 * time.Millisecond          // how long an item is kept back while its claim is being stored, which takes less; see prompt
-	Undo         = 5 * time.Minute                  // how long one's own finish can be taken back
-	Hold         = 24 * time.Hour                   // how long an item that came back is kept for its author alone
-	Presence     = time.Minute                      // how long a user is online after a heartbeat
-	Remembered   = 48 * time.Hour                   // how long a transition is known to have been applied
-	MaxEvents    = 10_000                           // of a project that can be replayed, about
-	TopUsed      = 5
+	QueueSize   = 1000                             // ids in a project's queue, unless it was set otherwise
+	MaxClaims   = 50                               // of one user in one project, and at once
+	Lease       = project.UsualLease * time.Minute // how long a claim lasts, from when it was made or extended, unless the project has another time
+	Reservation = 3500 * time.Millisecond          // how long an item is kept back while its claim is being stored, which takes less; see prompt
+	Undo        = 5 * time.Minute                  // how long one's own finish can be taken back
+	Hold        = 24 * time.Hour                   // how long an item that came back is kept for its author alone
+	Presence    = time.Minute                      // how long a user is online after a heartbeat
+	Remembered  = 48 * time.Hour                   // how long a transition is known to have been applied
+	MaxEvents   = 10_000                           // of a project that can be replayed, about
+	TopUsed     = 5
 )
 
 // What the queue refuses. A store returns these themselves, or wraps them.
@@ -73,26 +72,27 @@ type Cause string
 
 // The causes, which are also the types of events.
 const (
-	Claimed    Cause = "CLAIMED"
-	Extended   Cause = "EXTENDED" // no transition: only the lease moved
-	Finished   Cause = "FINISHED"
-	Skipped    Cause = "SKIPPED"  // for nobody
-	Deferred   Cause = "DEFERRED" // skipped: to the same user later, or to others
-	Released   Cause = "RELEASED"
-	Expired    Cause = "EXPIRED" // the lease ended
-	Reviewed   Cause = "REVIEWED"
-	Undone     Cause = "UNDONE"
-	Returns    Cause = "RETURNED"   // what was skipped for nobody waits again
-	Removed    Cause = "REMOVED"    // from the project
-	Restored   Cause = "RESTORED"   // what was removed is back
-	Withdrawn  Cause = "WITHDRAWN"  // the file of an item, by its owner
-	Relabelled Cause = "RELABELLED" // a label of the item was merged into another
-	Imported   Cause = "IMPORTED"   // many items at once
-	Paused     Cause = "PAUSED"
-	Resumed    Cause = "RESUMED"
-	Resized    Cause = "RESIZED" // the queue holds another number of ids
-	Members    Cause = "MEMBERS" // somebody joined, moved or left
-	Restarted  Cause = "RESTARTED"
+	Claimed           Cause = "CLAIMED"
+	Extended          Cause = "EXTENDED" // no transition: only the lease moved
+	Finished          Cause = "FINISHED"
+	Skipped           Cause = "SKIPPED"  // for nobody
+	Deferred          Cause = "DEFERRED" // skipped: to the same user later, or to others
+	Released          Cause = "RELEASED"
+	Expired           Cause = "EXPIRED" // the lease ended
+	Reviewed          Cause = "REVIEWED"
+	Undone            Cause = "UNDONE"
+	Returns           Cause = "RETURNED"   // what was skipped for nobody waits again
+	Removed           Cause = "REMOVED"    // from the project
+	Restored          Cause = "RESTORED"   // what was removed is back
+	Withdrawn         Cause = "WITHDRAWN"  // the file of an item, by its owner
+	Relabelled        Cause = "RELABELLED" // a label of the item was merged into another
+	Imported          Cause = "IMPORTED"   // many items at once
+	Paused            Cause = "PAUSED"
+	Resumed           Cause = "RESUMED"
+	Resized           Cause = "RESIZED"            // the queue holds another number of ids
+	CategoriesChanged Cause = "CATEGORIES_CHANGED" // the lists of categories and subcategories are others
+	Members           Cause = "MEMBERS"            // somebody joined, moved or left
+	Restarted         Cause = "RESTARTED"
 )
 
 // Transition is what happened to an item in the truth, for the queue to follow. It carries everything the queue changes: the
@@ -283,7 +283,6 @@ type Part struct {
 	Statistics []Statistics // Type may be given by one part only
 	ToReview   []ToReview
 	Used       map[Words][]Used
-	Keywords   []string // that are suggested without having been used
 	Applied    []string // ids of transitions, and tokens of ended claims, that the rest contains already
 }
 

@@ -13,7 +13,6 @@ func Limits() []limit.Limit {
 		{What: "Items", Of: "`returnSkippedItems`", Most: limit.Count(MaxReturns), Code: limit.Invalid},
 		{What: "Time for which an item is put off", Of: "a skip", Most: limit.Time(MaxLater), Code: limit.Invalid},
 		{What: "Characters of the comment", Of: "a review", Most: limit.Count(MaxCommentRunes), Code: limit.Invalid},
-		{What: "Waiting items", Of: "a queue", Most: limit.Count(MaxQueueSize), Code: limit.Invalid},
 		{What: "Events kept for subscribers that resume", Of: "a project", Most: "about " + limit.Count(MaxEvents), Code: "ProjectGap"},
 		{What: "Suggested keywords", Of: "`keywordCompletions`", Most: limit.Count(MaxCompletions), Code: limit.Invalid},
 		{What: "Projects with a subscription", Of: "a user, on a server", Most: limit.Count(MaxHeard), Code: limit.Exhausted},

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/taggie/taggie/internal/domain"
-	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
 )
@@ -42,30 +41,6 @@ func (o Options) setPaused(ctx context.Context, p project.Project, by UserID) er
 	return err
 }
 
-// SetQueueSize is the input of [Service.SetQueueSize].
-type SetQueueSize struct {
-	Project        project.ID
-	Size           *int    // 1 to MaxQueueSize; nil for the usual number
-	IdempotencyKey *string `json:"-"`
-}
-
-// SetQueueSize says how many items wait in the queue of a project, for managers.
-func (s *Service) SetQueueSize(ctx context.Context, in SetQueueSize) (project.Project, error) {
-	size := 0
-	if in.Size != nil {
-		if size = *in.Size; size < 1 || size > MaxQueueSize {
-			return project.Project{}, fault.Invalidf("input.size", "a queue holds 1 to %d items", MaxQueueSize)
-		}
-	}
-	return s.set(ctx, "setQueueSize", in.Project, in.IdempotencyKey, in, func(p *project.Project) { p.QueueSize = size }, func(ctx context.Context, p project.Project) error {
-		if err := s.setUp(ctx, p); err != nil {
-			return err
-		}
-		_, err := s.Coordinator.Note(ctx, p.ID, derived("resized", string(p.ID), p.UpdatedAt.String()), Event{Cause: Resized, User: p.Member.User})
-		return err
-	})
-}
-
 // set changes the project, and then what the queue knows of it. The truth decides: when the queue does not hear of it, the job
 // that fills it sees the difference.
 func (s *Service) set(ctx context.Context, mutation string, id project.ID, key *string, in any, change func(*project.Project), follow func(context.Context, project.Project) error) (project.Project, error) {
@@ -74,7 +49,7 @@ func (s *Service) set(ctx context.Context, mutation string, id project.ID, key *
 			return s.project(ctx, id, project.Manager)
 		}, func(before project.Project) (project.Project, error) {
 			after := before
-			if change(&after); after.Paused != before.Paused || after.QueueSize != before.QueueSize {
+			if change(&after); after.Paused != before.Paused {
 				after.Version++
 				after.UpdatedAt = domain.Later(s.Now, before.UpdatedAt)
 			}
@@ -97,8 +72,8 @@ func (s *Service) follow(ctx context.Context, p project.Project, how func(contex
 	}
 }
 
-// setUp tells the queue what it knows of the project itself.
-func (o Options) setUp(ctx context.Context, p project.Project) error {
+// setUp tells the queue what it knows of the project itself. Nobody is named as the user when nobody has just changed it.
+func (o Options) setUp(ctx context.Context, p project.Project, by UserID) error {
 	settings, err := o.settings(ctx, p)
 	if err != nil {
 		return err
@@ -106,10 +81,7 @@ func (o Options) setUp(ctx context.Context, p project.Project) error {
 	if settings.Teams, err = domain.First(o.Truth.ListTeams(ctx, []project.ID{p.ID})); err != nil {
 		return err
 	}
-	if err := o.Coordinator.SetSettings(ctx, p.ID, settings); err != nil {
-		return err
-	}
-	return o.Coordinator.Suggest(ctx, p.ID, p.Keywords)
+	return o.Coordinator.SetSettings(ctx, p.ID, settings, by)
 }
 
 func (o Options) settings(ctx context.Context, p project.Project) (Settings, error) {
@@ -135,9 +107,9 @@ func (s *Service) Created(ctx context.Context, p project.Project) {
 	s.follow(ctx, p, s.rebuild.begin)
 }
 
-// Changed is to be told after name, suggested keywords, the lists or the teams of a project were changed.
+// Changed is to be told after name, size of the queue, the lists or the teams of a project were changed by the member it is shown to.
 func (s *Service) Changed(ctx context.Context, p project.Project) {
-	s.follow(ctx, p, s.setUp)
+	s.follow(ctx, p, func(ctx context.Context, p project.Project) error { return s.setUp(ctx, p, p.Member.User) })
 }
 
 // Moved is to be told after somebody joined a project, moved to another team or left, as an event for the others. id is the same

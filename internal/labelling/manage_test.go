@@ -30,15 +30,9 @@ func TestPauseAndSize(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, w.claim(ada, 1), 1)
 
-	size := 5
-	_, err = w.service.SetQueueSize(w.as(boss), labelling.SetQueueSize{Project: w.project, Size: &size})
-	require.NoError(t, err)
+	w.resize(5)
 	assert.Equal(t, 5, w.state().Size)
 	assert.Equal(t, 5, w.state().Queued)
-	for _, bad := range []int{0, -1, labelling.MaxQueueSize + 1} {
-		_, err = w.service.SetQueueSize(w.as(boss), labelling.SetQueueSize{Project: w.project, Size: &bad})
-		require.True(t, fault.Is(err, fault.Invalid))
-	}
 
 	w.queue.fails = func(what string) error {
 		if what == "Pause" {

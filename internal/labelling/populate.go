@@ -225,7 +225,7 @@ func (f *Populate) syncOne(ctx context.Context, p project.Project) error {
 	if err := f.setPaused(ctx, p, ""); err != nil {
 		return err
 	}
-	if err := f.setUp(ctx, p); err != nil {
+	if err := f.setUp(ctx, p, ""); err != nil {
 		return err
 	}
 	f.remember(p)

@@ -1,7 +1,9 @@
 package labelling
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/taggie/taggie/internal/domain"
@@ -85,7 +87,8 @@ func (s *Service) Top(ctx context.Context, p project.Project, w Words) ([]Used, 
 // MaxCompletions bounds how many keywords are suggested at once.
 const MaxCompletions = 100
 
-// Keywords returns up to n keywords that begin with the prefix, whatever its case.
+// Keywords returns up to n keywords that begin with the prefix, whatever its case, in the order of their folded forms: those that
+// somebody uses, and those that the project suggests.
 func (s *Service) Keywords(ctx context.Context, p project.Project, prefix string, n int) ([]string, error) {
 	if err := shown(p); err != nil {
 		return nil, err
@@ -99,7 +102,16 @@ func (s *Service) Keywords(ctx context.Context, p project.Project, prefix string
 		}
 	}
 	words, err := s.Coordinator.Keywords(ctx, p.ID, prefix, n)
-	return words, s.ready(p.ID, err)
+	if err != nil {
+		return nil, s.ready(p.ID, err)
+	}
+	for _, suggested := range p.Keywords {
+		if strings.HasPrefix(Fold(suggested), Fold(prefix)) && !slices.Contains(words, suggested) {
+			words = append(words, suggested)
+		}
+	}
+	slices.SortFunc(words, func(a, b string) int { return cmp.Or(cmp.Compare(Fold(a), Fold(b)), cmp.Compare(a, b)) })
+	return words[:min(n, len(words))], nil
 }
 
 // MaxHeartbeats bounds in how many projects one can be at work.

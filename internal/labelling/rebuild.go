@@ -127,7 +127,7 @@ func (r *Rebuilder) begin(ctx context.Context, p project.Project) error {
 	if err == nil {
 		teams, err = domain.First(r.Truth.ListTeams(ctx, []project.ID{p.ID}))
 	}
-	for n, part := range newTally(p.ID, r.Now()).parts(teams, p.Keywords) {
+	for n, part := range newTally(p.ID, r.Now()).parts(teams) {
 		if part.Number = n + 1; err == nil {
 			err = r.Coordinator.Load(ctx, p.ID, token, part)
 		}
@@ -380,7 +380,7 @@ func (w *rebuilding) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, part := range w.tally.parts(teams, p.Keywords) {
+	for _, part := range w.tally.parts(teams) {
 		if err := w.load(ctx, part); err != nil {
 			return err
 		}

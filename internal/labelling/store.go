@@ -153,10 +153,9 @@ type Coordinator interface {
 	Size(ctx context.Context) (int, error)
 	Pause(ctx context.Context, p project.ID, by UserID) (bool, error)
 	Resume(ctx context.Context, p project.ID, by UserID) (bool, error)
-	SetSettings(ctx context.Context, p project.ID, s Settings) error
+	SetSettings(ctx context.Context, p project.ID, s Settings, by UserID) error
 	Note(ctx context.Context, p project.ID, id string, e Event) (bool, error)
 	AddItems(ctx context.Context, p project.ID, importID string, imported int, by UserID) (bool, error)
-	Suggest(ctx context.Context, p project.ID, keywords []string) error
 	Now(ctx context.Context) (time.Time, error)
 }
 

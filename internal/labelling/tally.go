@@ -181,10 +181,9 @@ func (t *tally) applied(pending []Transition) {
 const several = 1000
 
 // parts returns what was added up.
-func (t *tally) parts(teams []project.Team, suggested []string) []Part {
+func (t *tally) parts(teams []project.Team) []Part {
 	parts := []Part{{
-		Counts:   Counts{New: t.counts[project.New], Finished: t.counts[project.Finished], Skipped: t.counts[project.Skipped]},
-		Keywords: suggested,
+		Counts: Counts{New: t.counts[project.New], Finished: t.counts[project.Finished], Skipped: t.counts[project.Skipped]},
 	}}
 	for _, team := range teams {
 		parts[0].Statistics = append(parts[0].Statistics, Statistics{Team: team.ID, Type: team.Type})

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/embedded"
+	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/queue"
@@ -201,6 +202,17 @@ func (w *world) shown(u project.UserID) project.Project {
 	p, errs := w.truth.ProjectsByID(w.t.Context(), u, []project.ID{w.project})
 	require.NoError(w.t, errs[0])
 	return p[0]
+}
+
+// resize gives the queue another size, as a manager does.
+func (w *world) resize(size int) {
+	w.t.Helper()
+	before := w.shown(boss)
+	after := before
+	after.QueueSize = size
+	after.Version++
+	require.NoError(w.t, w.truth.UpdateProject(w.t.Context(), before, after, idempotency.Key{}))
+	w.service.Changed(w.as(boss), after)
 }
 
 func (w *world) claim(u project.UserID, n int) []project.Item {

@@ -15,6 +15,7 @@ func Limits() []limit.Limit {
 		{What: "Size of the description", Of: "a project", Most: limit.Bytes(MaxDescriptionBytes), Code: limit.Invalid},
 		{What: "Categories, and as many subcategories", Of: "a project", Most: limit.Count(MaxCategories), Code: limit.Exhausted},
 		{What: "Suggested keywords", Of: "a project", Most: limit.Count(MaxSuggestions), Code: limit.Invalid},
+		{What: "Waiting items", Of: "a queue", Most: limit.Count(MaxQueueSize), Code: limit.Invalid},
 		{What: "Teams", Of: "a project", Most: limit.Count(MaxTeams), Code: limit.Exhausted},
 		{What: "Members", Of: "a project", Most: limit.Count(MaxMembers), Code: limit.Exhausted},
 		{What: "Items", Of: "a project", Most: limit.About(MaxItems), Then: mistake, Set: "TAGGIE_ALLOWANCES"},

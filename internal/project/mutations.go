@@ -8,6 +8,7 @@ import (
 	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/tag"
 )
 
 // Create is the input of [Service.Create].
@@ -88,12 +89,13 @@ type Update struct {
 	LeaseMinutes      *int      `json:",omitempty"` // MinLease to MaxLease
 	ReviewPercent     *int      `json:",omitempty"` // 0 to 100
 	NewcomerDays      *int      `json:",omitempty"` // 0 to MaxNewcomerDays
+	QueueSize         *int      `json:",omitempty"` // 1 to MaxQueueSize; 0 for the usual number
 	ExpectedVersion   *int
 	IdempotencyKey    *string `json:"-"`
 }
 
-// Update changes name, description, suggested keywords, the lease of claims from now on, or what of their results awaits a review, for managers. It returns the project after the change, and
-// *[VersionConflict] as an expected outcome.
+// Update changes name, description, suggested keywords, the size of the queue, the lease of claims from now on, or what of their
+// results awaits a review, for managers. It returns the project after the change, and *[VersionConflict] as an expected outcome.
 func (s *Service) Update(ctx context.Context, in Update) (Project, error) {
 	var name, description string
 	var keywords []string
@@ -122,6 +124,9 @@ func (s *Service) Update(ctx context.Context, in Update) (Project, error) {
 	if n := in.NewcomerDays; n != nil && (*n < 0 || *n > MaxNewcomerDays) {
 		return Project{}, fault.Invalidf("input.newcomerDays", "a member is new for 0 to %d days", MaxNewcomerDays)
 	}
+	if n := in.QueueSize; n != nil && (*n < 0 || *n > MaxQueueSize) {
+		return Project{}, fault.Invalidf("input.queueSize", "a queue holds 1 to %d items, or 0 for the usual number", MaxQueueSize)
+	}
 	return once(ctx, s, "updateProject", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Project, error) {
 		return s.edit(ctx, in.ID, in.ExpectedVersion, func(before Project) (Project, error) {
 			after := before
@@ -143,16 +148,52 @@ func (s *Service) Update(ctx context.Context, in Update) (Project, error) {
 			if in.NewcomerDays != nil {
 				after.Reviews.NewcomerDays = *in.NewcomerDays
 			}
-			// What is not different only records the key.
-			if after.Name != before.Name || after.Reviews != before.Reviews || after.Description != before.Description || after.Lease != before.Lease || !slices.Equal(after.Keywords, before.Keywords) {
-				after.Version++
-				after.UpdatedAt = domain.Later(s.o.Now, before.UpdatedAt)
+			if in.QueueSize != nil {
+				after.QueueSize = *in.QueueSize
 			}
-			err := s.o.Store.UpdateProject(ctx, before, after, key.With(string(after.ID)))
-			if err == nil && (after.Name != before.Name || !slices.Equal(after.Keywords, before.Keywords)) {
-				s.tellChanged(ctx, after)
-			}
-			return after, err
+			return s.replace(ctx, before, after, key)
+		})
+	}, s.reread)
+}
+
+// replace puts after in the place of before, with a version of its own unless both are the same: then only the key is recorded.
+func (s *Service) replace(ctx context.Context, before, after Project, key idempotency.Key) (Project, error) {
+	if after.Name != before.Name || after.Description != before.Description || after.QueueSize != before.QueueSize ||
+		after.Lease != before.Lease || after.Reviews != before.Reviews || !slices.Equal(after.Keywords, before.Keywords) {
+		after.Version++
+		after.UpdatedAt = domain.Later(s.o.Now, before.UpdatedAt)
+	}
+	err := s.o.Store.UpdateProject(ctx, before, after, key.With(string(after.ID)))
+	if err == nil && (after.Name != before.Name || after.QueueSize != before.QueueSize) {
+		s.tellChanged(ctx, after)
+	}
+	return after, err
+}
+
+// RemoveKeywords is the input of [Service.RemoveKeywords].
+type RemoveKeywords struct {
+	ID             ID
+	Keywords       []string // 1 to MaxSuggestions
+	IdempotencyKey *string  `json:"-"`
+}
+
+// RemoveKeywords takes keywords out of those that the project suggests, for managers; what others change meanwhile stays. Those that
+// it does not suggest change nothing. It returns the project after the change.
+func (s *Service) RemoveKeywords(ctx context.Context, in RemoveKeywords) (Project, error) {
+	keywords, err := ParseKeywords("input.keywords", in.Keywords, MaxSuggestions)
+	if err != nil {
+		return Project{}, err
+	}
+	if len(keywords) == 0 {
+		return Project{}, fault.Invalidf("input.keywords", "give at least one keyword")
+	}
+	return once(ctx, s, "removeSuggestedKeywords", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Project, error) {
+		return s.edit(ctx, in.ID, nil, func(before Project) (Project, error) {
+			after := before
+			after.Keywords = slices.DeleteFunc(slices.Clone(before.Keywords), func(there string) bool {
+				return slices.ContainsFunc(keywords, func(k string) bool { return tag.Fold(k) == tag.Fold(there) })
+			})
+			return s.replace(ctx, before, after, key)
 		})
 	}, s.reread)
 }

@@ -7,7 +7,7 @@ import "context"
 type Observer interface {
 	// Created is told of a project that has no items yet.
 	Created(ctx context.Context, p Project)
-	// Changed is told that the name, the suggested keywords, the lists or the teams of a project are different.
+	// Changed is told that the name, the size of the queue, the lists or the teams of a project are different.
 	Changed(ctx context.Context, p Project)
 	// Left is told that a user is no member any more, after Moved is.
 	Left(ctx context.Context, p ID, user UserID)

@@ -69,6 +69,10 @@ func changes(t *testing.T) map[string]noticed {
 		"other keywords": {func(w *project.Service, key string) error {
 			_, err := w.Update(as(t, "man"), project.Update{ID: "p", Keywords: &[]string{"wing"}, IdempotencyKey: &key})
 			return err
+		}, nil},
+		"another size of the queue": {func(w *project.Service, key string) error {
+			_, err := w.Update(as(t, "man"), project.Update{ID: "p", QueueSize: ptr(5), IdempotencyKey: &key})
+			return err
 		}, []string{`changed p, "birds"`}},
 		"the same name": {func(w *project.Service, key string) error {
 			_, err := w.Update(as(t, "man"), project.Update{ID: "p", Name: ptr("birds"), Keywords: &[]string{}, IdempotencyKey: &key})

@@ -28,6 +28,7 @@ const (
 	MaxDescriptionBytes = 10_000 // of a project
 	MaxCategories       = 200    // and as many subcategories
 	MaxSuggestions      = 200    // keywords that a project suggests
+	MaxQueueSize        = 10_000 // items that wait in its queue
 	MaxKeywords         = 20     // of one effort
 	MaxKeywordRunes     = 64
 	MaxProjects         = 1_000 // that one user creates

@@ -125,7 +125,7 @@ func (q *Queue) Apply(ctx context.Context, t labelling.Transition) (bool, error)
 	}
 	keys = append(keys, k.present())
 	return q.flag(ctx, "apply a transition", applyScript, keys, body, q.o.MaxEvents, labelling.Remembered.Milliseconds(),
-		q.o.Hold.Milliseconds(), labelling.TopUsed, labelling.MaxQueueSize)
+		q.o.Hold.Milliseconds(), labelling.TopUsed, project.MaxQueueSize)
 }
 
 // some returns the word in a list, or an empty list for none.

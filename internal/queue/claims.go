@@ -72,7 +72,7 @@ func (q *Queue) Cancel(ctx context.Context, c labelling.Claim, back bool) (bool,
 	return q.flag(ctx, "cancel a reservation", cancelScript, []string{
 		k.epoch(), k.metadata(), k.queue(), k.queued(), k.wip(), k.claims(), k.held(), k.events(),
 		k.userQueue(c.User), k.userReturned(c.User), k.userLater(c.User), k.present(),
-	}, c.Item.ID, c.Token, bit(back), q.o.Hold.Milliseconds(), q.o.MaxEvents, labelling.MaxQueueSize)
+	}, c.Item.ID, c.Token, bit(back), q.o.Hold.Milliseconds(), q.o.MaxEvents, project.MaxQueueSize)
 }
 
 // Extend moves the end of an acknowledged claim to c.Until, and reports whether Redis knows the claim. ErrNotReady.

@@ -196,7 +196,7 @@ func testSize(t *testing.T, f *fixture) {
 	assert.Equal(t, 20, n)
 	assert.Equal(t, 20, f.state(t).Size)
 	f.items(t, 5)
-	require.NoError(t, f.SetSettings(t.Context(), f.project, labelling.Settings{Size: 3}))
+	require.NoError(t, f.SetSettings(t.Context(), f.project, labelling.Settings{Size: 3}, "boss"))
 	assert.Equal(t, 3, f.state(t).Size, "a size of its own")
 	assert.Equal(t, []string{"i0", "i1", "i2"}, f.waiting(t), "cut to it")
 	c := f.claim(t, "ada", 1)[0]
@@ -207,8 +207,23 @@ func testSize(t *testing.T, f *fixture) {
 	need, err := f.Need(t.Context(), f.project, 100)
 	require.NoError(t, err)
 	assert.Zero(t, need)
-	require.NoError(t, f.SetSettings(t.Context(), f.project, labelling.Settings{}))
+	require.NoError(t, f.SetSettings(t.Context(), f.project, labelling.Settings{}, ""))
 	assert.Equal(t, 20, f.state(t).Size)
+	told := f.told(t)
+	assert.Contains(t, told, "RESIZED boss")
+	assert.Equal(t, "RESIZED ", told[len(told)-1])
+}
+
+// told returns the causes of all events, and who caused them.
+func (f *fixture) told(t *testing.T) []string {
+	t.Helper()
+	events, err := f.client.XRange(t.Context(), keysOf(f.project).events(), "-", "+").Result()
+	require.NoError(t, err)
+	told := make([]string, len(events))
+	for i, e := range events {
+		told[i] = fmt.Sprint(e.Values["cause"], " ", e.Values["user"])
+	}
+	return told
 }
 
 // A queue without a size of its own holds no more than it was filled to, whatever comes back.
@@ -235,8 +250,11 @@ func testSettingsAndWords(t *testing.T, f *fixture) {
 	for range 2 {
 		require.NoError(t, f.SetSettings(t.Context(), f.project, labelling.Settings{Name: "Fish", Categories: []string{"b", "a"}, Subcategories: []string{"c"}, Teams: []project.Team{
 			{TeamID: project.TeamID{Project: f.project, ID: "t1"}, Type: project.Taggie}, {TeamID: project.TeamID{Project: f.project, ID: "t2"}, Type: project.Manager},
-		}}))
+		}}, "boss"))
 	}
+	told := f.told(t)
+	assert.Equal(t, []string{"CATEGORIES_CHANGED boss"}, told[len(told)-1:], "once")
+	assert.NotContains(t, told[:len(told)-1], "CATEGORIES_CHANGED boss")
 	teams, err := f.StatisticsOf(t.Context(), f.project, []string{"t2", "t1", "t3"})
 	require.NoError(t, err)
 	assert.Equal(t, []labelling.Statistics{{Team: "t2", Type: project.Manager}, {Team: "t1", Type: project.Taggie}, {Team: "t3"}}, teams)
@@ -252,8 +270,15 @@ func testSettingsAndWords(t *testing.T, f *fixture) {
 	require.NoError(t, err)
 	assert.Equal(t, "Fish", name)
 
-	require.NoError(t, f.Suggest(t.Context(), f.project, []string{"wing", "winter", "wi", "Wing", "wïng", "owl"}))
-	require.NoError(t, f.Suggest(t.Context(), f.project, nil))
+	use := func(id string, cause labelling.Cause, words ...string) {
+		_, err := f.Apply(t.Context(), labelling.Transition{
+			ID: id, Cause: cause, Project: f.project, Item: "x", Status: project.Finished, User: "ada", Team: "t1", Keywords: words,
+		})
+		require.NoError(t, err)
+	}
+	use("1", labelling.Finished, "wing", "winter", "wi", "Wing", "wïng", "owl", "window")
+	use("2", labelling.Finished, "wing", "owl")
+	use("3", labelling.Undone, "wing", "window")
 	for prefix, want := range map[string][]string{
 		"wi": {"wi", "Wing", "wing", "winter"}, "WIN": {"Wing", "wing", "winter"}, "Wï": {"wïng"}, "x": {}, "": {"owl", "wi", "Wing", "wing"}, "[": {}, "(": {},
 	} {

@@ -151,7 +151,7 @@ func (f *fixture) items(t *testing.T, n int) []string {
 		ids[i] = "i" + strconv.Itoa(i)
 	}
 	f.count(t, n)
-	added, _, err := f.Fill(t.Context(), f.project, ids, labelling.MaxQueueSize)
+	added, _, err := f.Fill(t.Context(), f.project, ids, project.MaxQueueSize)
 	require.NoError(t, err)
 	require.Equal(t, n, added)
 	return ids

@@ -64,7 +64,7 @@ func (k keys) of(what, part string) string {
 
 func (k keys) count(w labelling.Words) string { return "taggie:count:" + string(w) + ":" + string(k) }   // sorted set: word → uses
 func (k keys) top(w labelling.Words) string   { return "taggie:topused:" + string(w) + ":" + string(k) } // sorted set: the five of them used most
-func (k keys) keywords() string               { return "taggie:keywords:" + string(k) }                  // sorted set: folded form, NUL, keyword; all scores 0
+func (k keys) keywords() string               { return "taggie:keywords:" + string(k) }                  // sorted set: folded form, NUL, keyword that is used; all scores 0
 func (k keys) labels(w labelling.Words) string { // list: what may be chosen
 	return "taggie:" + string(w) + ":" + string(k)
 }

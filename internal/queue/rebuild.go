@@ -42,7 +42,7 @@ type (
 		Statistics []stagedStatistics `json:"statistics"`
 		Reviews    []stagedReviews    `json:"reviews"`
 		Used       [][]stagedWord     `json:"used"`
-		// Completions stand for keywords, whether used or only suggested.
+		// Completions stand for the keywords in Used.
 		Completions []string `json:"completions"`
 		Applied     []string `json:"applied"`
 		Users       []string `json:"users"`
@@ -97,7 +97,7 @@ func (q *Queue) Load(ctx context.Context, p project.ID, token string, part label
 		Number:   strconv.Itoa(part.Number),
 		Counts:   map[string]int{"new-items": part.Counts.New, "finished-items": part.Counts.Finished, "skipped-items": part.Counts.Skipped},
 		Imported: maps.Clone(part.Imported), Claims: []stagedClaim{}, Returned: []stagedItem{}, Statistics: []stagedStatistics{},
-		Reviews: make([]stagedReviews, len(part.ToReview)), Used: make([][]stagedWord, len(words)), Completions: completions(part.Keywords), Applied: append([]string{}, part.Applied...),
+		Reviews: make([]stagedReviews, len(part.ToReview)), Used: make([][]stagedWord, len(words)), Completions: []string{}, Applied: append([]string{}, part.Applied...),
 	}
 	if out.Imported == nil {
 		out.Imported = map[string]int{}

@@ -44,7 +44,7 @@ func testRebuild(t *testing.T, f *fixture) {
 			},
 			ToReview: []labelling.ToReview{{Author: "ada", Category: "bird", Count: 2}, {Author: "lin", Category: "bird", Count: 1}},
 			Used:     map[labelling.Words][]labelling.Used{labelling.Keywords: {{Value: "wing", Count: 2}}, labelling.Categories: {{Value: "bird", Count: 1}}},
-			Keywords: []string{"beak"}, Applied: []string{"known"},
+			Applied:  []string{"known"},
 		}))
 		require.NoError(t, f.Load(t.Context(), f.project, token, labelling.Part{
 			Number: 2, Counts: labelling.Counts{New: 1, Finished: 1, Skipped: 5},
@@ -77,7 +77,7 @@ func testRebuild(t *testing.T, f *fixture) {
 	assert.Equal(t, [2]int{3, 1}, f.toReview(t, "", "bird", "lin"))
 	keywords, err := f.Keywords(t.Context(), f.project, "", 10)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"beak", "tail", "wing"}, keywords)
+	assert.Equal(t, []string{"tail", "wing"}, keywords)
 	labels, err := f.Labels(t.Context(), f.project, labelling.Subcategories)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"owl", "crow"}, labels)
@@ -216,7 +216,7 @@ func calls(f *fixture, n int) map[string]func(context.Context) error {
 		"Pause":      func(ctx context.Context) error { return tell(f.Pause(ctx, f.project, "boss")) },
 		"Resume":     func(ctx context.Context) error { return tell(f.Resume(ctx, f.project, "boss")) },
 		"SetSettings": func(ctx context.Context) error {
-			return f.SetSettings(ctx, f.project, labelling.Settings{Categories: []string{"c"}, Teams: []project.Team{{TeamID: project.TeamID{ID: "t:1"}}}})
+			return f.SetSettings(ctx, f.project, labelling.Settings{Categories: []string{"c"}, Teams: []project.Team{{TeamID: project.TeamID{ID: "t:1"}}}}, "boss")
 		},
 		"ToReview": func(ctx context.Context) error {
 			_, _, err := f.ToReview(ctx, f.project, "ada", "c", "lin")
@@ -228,7 +228,6 @@ func calls(f *fixture, n int) map[string]func(context.Context) error {
 		"Top":      func(ctx context.Context) error { return tell(f.Top(ctx, f.project, labelling.Keywords)) },
 		"Keywords": func(ctx context.Context) error { return tell(f.Keywords(ctx, f.project, "w", 9)) },
 		"Labels":   func(ctx context.Context) error { return tell(f.Labels(ctx, f.project, labelling.Categories)) },
-		"Suggest":  func(ctx context.Context) error { return f.Suggest(ctx, f.project, []string{"wing"}) },
 		"Read": func(ctx context.Context) error {
 			return tell(f.Read(ctx, f.project, labelling.Cursor{Epoch: "e", ID: "1-1"}, 9, 0))
 		},

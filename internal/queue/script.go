@@ -46,8 +46,6 @@ var (
 	pauseSource string
 	//go:embed lua/settings.lua
 	settingsSource string
-	//go:embed lua/suggest.lua
-	suggestSource string
 	//go:embed lua/words.lua
 	wordsSource string
 	//go:embed lua/statistics.lua
@@ -95,7 +93,6 @@ var (
 	noteScript       = guarded(noteSource)
 	pauseScript      = guarded(pauseSource)
 	settingsScript   = guarded(settingsSource)
-	suggestScript    = guarded(suggestSource)
 	wordsScript      = script(wordsSource)
 	statisticsScript = script(statisticsSource)
 	leaseScript      = script(leaseSource)

@@ -180,7 +180,7 @@ func (q *Queue) Size(ctx context.Context) (int, error) {
 	case err != nil:
 		return 0, failed("read the size of queues", err)
 	}
-	return min(max(n, 1), labelling.MaxQueueSize), nil
+	return min(max(n, 1), project.MaxQueueSize), nil
 }
 
 // SetSize sets that number.
@@ -235,11 +235,11 @@ func (q *Queue) pause(ctx context.Context, p project.ID, by labelling.UserID, pa
 }
 
 // SetSettings writes down what the queue knows of the project itself; Paused is left to Pause and Resume. A queue that is too long
-// is cut. ErrNotReady.
-func (q *Queue) SetSettings(ctx context.Context, p project.ID, s labelling.Settings) error {
+// is cut. Subscribers are told of another size and of other lists, by whom. ErrNotReady.
+func (q *Queue) SetSettings(ctx context.Context, p project.ID, s labelling.Settings, by labelling.UserID) error {
 	k := keysOf(p)
-	keys := []string{k.epoch(), k.metadata(), k.queue(), k.queued(), k.labels(labelling.Categories), k.labels(labelling.Subcategories)}
-	args := []any{s.Name, s.Size, len(s.Teams), len(s.Categories)}
+	keys := []string{k.epoch(), k.metadata(), k.queue(), k.queued(), k.labels(labelling.Categories), k.labels(labelling.Subcategories), k.events()}
+	args := []any{s.Name, s.Size, string(by), q.o.MaxEvents, len(s.Teams), len(s.Categories)}
 	for _, team := range s.Teams {
 		keys, args = append(keys, k.team(team.ID)), append(args, string(team.Type))
 	}

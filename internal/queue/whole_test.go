@@ -17,7 +17,7 @@ import (
 func (f *fixture) busy(t *testing.T) {
 	t.Helper()
 	f.ready(t, labelling.Part{Counts: labelling.Counts{New: 3}, Statistics: []labelling.Statistics{{Team: "t1", Type: project.Taggie}}, Imported: map[string]int{"import": 3}})
-	require.NoError(t, f.SetSettings(t.Context(), f.project, labelling.Settings{Name: "Birds", Categories: []string{"bird"}, Subcategories: []string{"owl"}}))
+	require.NoError(t, f.SetSettings(t.Context(), f.project, labelling.Settings{Name: "Birds", Categories: []string{"bird"}, Subcategories: []string{"owl"}}, "boss"))
 	f.items(t, 9)
 	claims := f.claim(t, "ada", 4)
 	done := f.ended(claims[0], labelling.Finished, project.Finished)

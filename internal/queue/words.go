@@ -25,7 +25,7 @@ func (q *Queue) Top(ctx context.Context, p project.ID, w labelling.Words) ([]lab
 	return top, nil
 }
 
-// Keywords returns up to n keywords that begin with the prefix, whatever its case, in the order of their folded forms. ErrNotReady.
+// Keywords returns up to n keywords that somebody uses and that begin with the prefix, whatever its case, in the order of their folded forms. ErrNotReady.
 func (q *Queue) Keywords(ctx context.Context, p project.ID, prefix string, n int) ([]string, error) {
 	prefix = labelling.Fold(prefix)
 	first := "[" + prefix
@@ -68,15 +68,4 @@ func (q *Queue) words(ctx context.Context, p project.ID, key, how string, args .
 		return nil, err
 	}
 	return reply[0], nil
-}
-
-// Suggest adds keywords that can be completed from their beginnings, without having been used. ErrNotReady.
-func (q *Queue) Suggest(ctx context.Context, p project.ID, keywords []string) error {
-	args := make([]any, len(keywords))
-	for i, member := range completions(keywords) {
-		args[i] = member
-	}
-	k := keysOf(p)
-	_, err := q.run(ctx, "suggest keywords", suggestScript, []string{k.epoch(), k.keywords(), k.present()}, args...)
-	return err
 }

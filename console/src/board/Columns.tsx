@@ -205,6 +205,7 @@ const verbs: Record<ProjectEventType, string> = {
   PAUSED: 'paused',
   RESUMED: 'resumed',
   RESIZED: 'resized',
+  CATEGORIES_CHANGED: 'categories changed',
   MEMBERS: 'members',
   RESTARTED: 'restarted',
 };

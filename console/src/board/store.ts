@@ -124,6 +124,14 @@ export function createStore(session: Session, settings: SettingsStore) {
     await work.begin();
   }
 
+  /** Shows the project as it is now. Where reading fails, what is shown stays; the next change, or a reload, reads it again. */
+  async function reread(mine: number) {
+    const id = get().project?.id;
+    if (!id) return;
+    const { data } = await ask(client, ProjectDocument, { id });
+    if (mine === round && data?.project) set({ project: data.project });
+  }
+
   function listen(mine: number, project: string, after?: string) {
     let cursor = after;
     const again = () => {
@@ -181,6 +189,7 @@ export function createStore(session: Session, settings: SettingsStore) {
         if (message.type === 'IMPORTED' || message.type === 'RESTARTED') relist();
         if (message.type === 'WITHDRAWN') void work.load();
         if (message.type === 'MEMBERS') void online(round);
+        if (message.type === 'CATEGORIES_CHANGED') void reread(round);
         if (message.type === 'REVIEWED' && message.author?.id === get().viewer?.id && message.item?.status !== 'FINISHED') {
           say('bad', `“${message.item?.name}” was found incorrect, and is kept for you: ${message.item?.efforts?.nodes[0]?.review?.comment || 'no comment'}`);
         }

@@ -285,7 +285,7 @@ func (s *server) ask(ctx context.Context, token, query string, v apitest.Vars, d
 func (s *server) queued(items, size, labellers int) apitest.Crew {
 	s.t.Helper()
 	l := s.user("manager@example.com").Project("Birds")
-	l.Must(`mutation($p: ID!, $n: Int!) { setProjectQueueSize(input: {projectId: $p, size: $n}) { project { id } } }`, apitest.Vars{"p": l.ID, "n": size})
+	l.Must(`mutation($p: ID!, $n: Int!) { updateProject(input: {projectId: $p, queueSize: $n}) { project { id } } }`, apitest.Vars{"p": l.ID, "n": size})
 	l.Team = l.Must(`mutation($p: ID!) { createTeam(input: {projectId: $p, name: "Labellers", type: TAGGIE}) { team { id } } }`, apitest.Vars{"p": l.ID}).Str("createTeam.team.id")
 	for i := range labellers {
 		u := s.user(fmt.Sprintf("labeller%d@example.com", i))

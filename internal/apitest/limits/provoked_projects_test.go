@@ -72,6 +72,9 @@ func provokedProjects() map[string]map[string]provocation {
 			"Suggested keywords, a project": creating(func(p *provoker) apitest.Vars {
 				return apitest.Vars{"suggestedKeywords": apitest.Numbered("k", p.most()+1)}
 			}),
+			"Waiting items, a queue": mutated("updateProject", func(p *provoker) apitest.Vars {
+				return apitest.Vars{"projectId": p.Project("P").ID, "queueSize": p.most() + 1}
+			}),
 			"Time that a claim can be set to last, a project": unnumbered(mutated("updateProject", func(p *provoker) apitest.Vars {
 				return apitest.Vars{"projectId": p.Project("P").ID, "leaseMinutes": p.most()*60 + 1}
 			})),
@@ -177,9 +180,6 @@ func provokedProjects() map[string]map[string]provocation {
 			})),
 			"Characters of the comment, a review": mutated("reviewEffort", func(p *provoker) apitest.Vars {
 				return apitest.Vars{"effortId": apitest.GIDOf("ProjectItemEffort", string(p.Project("P").Key()), "x"), "verdict": "INCORRECT", "comment": p.long()}
-			}),
-			"Waiting items, a queue": mutated("setProjectQueueSize", func(p *provoker) apitest.Vars {
-				return apitest.Vars{"projectId": p.Project("P").ID, "size": p.most() + 1}
 			}),
 			"Events kept for subscribers that resume, a project": testedIn("internal/labelling", "TestListenSaysThatEventsWereMissed", "MaxEvents"),
 			"Projects with a subscription, a user, on a server":  testedIn("internal/labelling", "TestAUserListensToSoManyProjects", "fault.Exhausted"),

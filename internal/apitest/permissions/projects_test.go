@@ -33,7 +33,7 @@ var itemsFile = func() string {
 func (w *world) renewProject() {
 	w.T.Helper()
 	w.leaveProjects()
-	made := w.owner.Must(`mutation { createProject(input: {name: "Secret project", description: "secret description", suggestedKeywords: ["secret word"],
+	made := w.owner.Must(`mutation { createProject(input: {name: "Secret project", description: "secret description", suggestedKeywords: ["secret word", "spare word"],
 		categories: ["Secret category", "taken"], subcategories: ["Secret subcategory", "taken"]}) { project { id categories { id } subcategories { id } teams { id } } } }`, nil)
 	w.ids["project"] = made.Str("createProject.project.id")
 	for name, list := range map[string]string{"category": "categories", "subcategory": "subcategories", "managers": "teams"} {

@@ -28,7 +28,7 @@ func TestTheSizeOfAQueue(t *testing.T) {
 		})
 	}
 	queued(1_000, 40)
-	a := l.Mutate("setProjectQueueSize", "project { id queue { size } }", apitest.Vars{"projectId": l.ID, "size": 7})
+	a := l.Mutate("updateProject", "project { id queue { size } }", apitest.Vars{"projectId": l.ID, "queueSize": 7})
 	require.Empty(t, a.Errors, "%s", a.Body)
 	assert.InDelta(t, 7, a.At("result.project.queue.size"), 0)
 	queued(7, 7)
@@ -43,16 +43,16 @@ func TestTheSizeOfAQueue(t *testing.T) {
 	}
 	l.Counts("40 0 0 0")
 	queued(7, 7)
-	l.Mutate("setProjectQueueSize", "project { id }", apitest.Vars{"projectId": l.ID, "size": 10_000})
+	l.Mutate("updateProject", "project { id }", apitest.Vars{"projectId": l.ID, "queueSize": 10_000})
 	queued(10_000, 40)
-	l.Mutate("setProjectQueueSize", "project { id }", apitest.Vars{"projectId": l.ID, "size": 1})
+	l.Mutate("updateProject", "project { id }", apitest.Vars{"projectId": l.ID, "queueSize": 1})
 	queued(1, 1)
-	l.Mutate("setProjectQueueSize", "project { id }", apitest.Vars{"projectId": l.ID, "size": nil})
+	l.Mutate("updateProject", "project { id }", apitest.Vars{"projectId": l.ID, "queueSize": 0})
 	queued(1_000, 40)
-	for _, size := range []int{0, -1, 10_001} {
-		l.Mutate("setProjectQueueSize", "project { id }", apitest.Vars{"projectId": l.ID, "size": size}).Fails(apitest.Invalid, "input.size")
+	for _, size := range []int{-1, 10_001} {
+		l.Mutate("updateProject", "project { id }", apitest.Vars{"projectId": l.ID, "queueSize": size}).Fails(apitest.Invalid, "input.queueSize")
 	}
-	l.Labellers[0].Mutate("setProjectQueueSize", "project { id }", apitest.Vars{"projectId": l.ID, "size": 5}).Fails("FORBIDDEN", "")
+	l.Labellers[0].Mutate("updateProject", "project { id }", apitest.Vars{"projectId": l.ID, "queueSize": 5}).Fails("FORBIDDEN", "")
 	queued(1_000, 40)
 }
 

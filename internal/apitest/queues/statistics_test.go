@@ -121,7 +121,7 @@ func TestKeywordsAreCompleted(t *testing.T) {
 	l.Mutate("updateProject", "project { id }", apitest.Vars{"projectId": l.ID, "suggestedKeywords": []string{"pier", "pile", "Pillar", "日本", "日曜", "😀smile", "😁grin", "a%", "a*b", "a\\", "[x", "(y", "{z}", "ärger", "+inf", "-"}})
 	l.BecomesSo(l.Client, `keywordCompletions(prefix: "pie")`, func(p *apitest.Answer) bool { return apitest.Words(p.List("keywordCompletions")) == "pier" })
 	h := l.Claimed(l.Labellers[0], 1)[0]
-	l.Finished(l.Labellers[0], h, apitest.Vars{"keywords": []string{"piano", "日"}})
+	effort := l.Finished(l.Labellers[0], h, apitest.Vars{"keywords": []string{"piano", "日"}})
 	l.BecomesSo(l.Client, `keywordCompletions(prefix: "pia")`, func(p *apitest.Answer) bool { return apitest.Words(p.List("keywordCompletions")) == "piano" })
 	for _, test := range []struct {
 		prefix string
@@ -134,6 +134,16 @@ func TestKeywordsAreCompleted(t *testing.T) {
 	} {
 		assert.Equal(t, test.want, completions(test.prefix, test.n), "%q", test.prefix)
 	}
+	a := l.Mutate("removeSuggestedKeywords", "project { version suggestedKeywords }", apitest.Vars{"projectId": l.ID, "keywords": []string{"PIER", "pile", "piano"}})
+	require.Empty(t, a.Errors, "%s", a.Body)
+	version := a.At("result.project.version")
+	assert.Len(t, a.List("result.project.suggestedKeywords"), 14)
+	assert.Equal(t, "piano Pillar", completions("pi", 100), "what somebody uses stays")
+	a = l.Mutate("removeSuggestedKeywords", "project { version }", apitest.Vars{"projectId": l.ID, "keywords": []string{"pier"}})
+	assert.Equal(t, version, a.At("result.project.version"), "nothing was different")
+	l.Labellers[0].Mutate("removeSuggestedKeywords", "project { id }", apitest.Vars{"projectId": l.ID, "keywords": []string{"Pillar"}}).Fails("FORBIDDEN", "")
+	l.Labellers[0].Mutate("undoFinish", "item { id }", apitest.Vars{"effortId": effort})
+	l.BecomesSo(l.Client, `keywordCompletions(prefix: "pi")`, func(p *apitest.Answer) bool { return apitest.Words(p.List("keywordCompletions")) == "Pillar" })
 	assert.Len(t, l.Must(`query($p: ID!) { project(id: $p) { keywordCompletions(prefix: "") } }`, apitest.Vars{"p": l.ID}).List("project.keywordCompletions"), 10, "as many as are asked for")
 	for _, arguments := range []string{`prefix: "a", first: 0`, `prefix: "a", first: 101`, `prefix: "a", first: -1`} {
 		l.Do(`query($p: ID!) { project(id: $p) { keywordCompletions(`+arguments+`) } }`, apitest.Vars{"p": l.ID}).Fails(apitest.Invalid, "first")

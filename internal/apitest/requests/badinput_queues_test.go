@@ -37,7 +37,7 @@ func TestBadInputChangesNoQueue(t *testing.T) {
 		{"a project that is not there", apitest.GIDOf("Project", "none"), "NOT_FOUND"}, {"another's project", his.ID, "NOT_FOUND"}, {"an item for a project", have.ID, apitest.Invalid}, {"no id", "", apitest.Invalid}, {"a huge id", huge, apitest.Invalid},
 		{"an empty key in an id", apitest.GIDOf("Project", ""), apitest.Invalid}, {"a control character in an id", l.ID + "\x00", apitest.Invalid},
 	} {
-		for _, mutation := range []string{"claimProjectItems", "pauseProject", "resumeProject", "setProjectQueueSize", "rebuildProjectQueue", "returnSkippedItems"} {
+		for _, mutation := range []string{"claimProjectItems", "pauseProject", "resumeProject", "rebuildProjectQueue", "returnSkippedItems"} {
 			field := ""
 			if test.code == apitest.Invalid {
 				field = "input.projectId"
@@ -137,10 +137,6 @@ func TestBadInputChangesNoQueue(t *testing.T) {
 		with("an id with an empty part", apitest.GIDOf("ProjectItemEffort", key, ""), apitest.Invalid, "input.effortId")
 	}
 	add("somebody else's effort", "undoFinish", apitest.Vars{"effortId": effort}, "FORBIDDEN", "")
-	for _, size := range []int{0, -1, 10_001, 1<<31 - 1} {
-		add("a size out of bounds", "setProjectQueueSize", apitest.Vars{"projectId": l.ID, "size": size}, apitest.Invalid, "input.size")
-	}
-	add("a text for a size", "setProjectQueueSize", apitest.Vars{"projectId": l.ID, "size": "5"}, apitest.Unfit, "input.size")
 	add("a dead letter, by who is no administrator", "retryDeadLetter", apitest.Vars{"id": "0/1-1"}, "FORBIDDEN", "")
 	add("a dead letter, by who is no administrator", "dropDeadLetter", apitest.Vars{"id": huge}, "FORBIDDEN", "")
 	refuses(l.Client, func() string { return projectsState(l.Client) + projectsState(ada) + projectsState(bob) }, cases)

@@ -97,10 +97,11 @@ var queueMutations = map[string]repeated{
 		}),
 		selection: "project { id paused version }", other: apitest.Vars{"projectId": apitest.GIDOf("Project", "other")},
 	},
-	"setProjectQueueSize": {
+	"removeSuggestedKeywords": {
 		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {
-			return apitest.Vars{"projectId": l.ID, "size": 5}
+			require.Empty(l.T, l.Mutate("updateProject", "project { id }", apitest.Vars{"projectId": l.ID, "suggestedKeywords": []string{"pier", "pile"}}).Errors)
+			return apitest.Vars{"projectId": l.ID, "keywords": []string{"pier"}}
 		}),
-		selection: "project { id version }", other: apitest.Vars{"size": 6},
+		selection: "project { id version suggestedKeywords }", other: apitest.Vars{"keywords": []string{"pile"}},
 	},
 }

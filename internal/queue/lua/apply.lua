@@ -51,6 +51,17 @@ else
 end
 if late and not takesBack then return {'OK', 0} end
 
+-- use counts a word of set i by more. A keyword can be completed as long as somebody uses it.
+local function use(i, word, completion, by)
+  local n = tonumber(redis.call('ZINCRBY', counts[i][1], by, word))
+  if i > 1 then return end
+  if n > 0 then
+    redis.call('ZADD', keywords, 0, completion)
+  else
+    redis.call('ZREM', keywords, completion)
+  end
+end
+
 -- From where to where.
 local from, to = (takesBack or removes) and t.from or 'NEW', late and 'NEW' or t.status
 if stays then
@@ -111,12 +122,11 @@ if t.cause == 'FINISHED' or t.cause == 'UNDONE' then
   redis.call('HINCRBY', team, 'team:finished', by)
   redis.call('HINCRBY', team, t.user .. ':finished', by)
   for i, used in ipairs({t.keywords, t.categories, t.subcategories}) do
-    for n, word in ipairs(used) do
-      redis.call('ZINCRBY', counts[i][1], by, word)
+    for n, word in ipairs(used) do use(i, word, t.completions[n], by) end
+    if #used > 0 then
       redis.call('ZREMRANGEBYSCORE', counts[i][1], 0, 0)
-      if i == 1 and by == 1 then redis.call('ZADD', keywords, 0, t.completions[n]) end
+      rank(counts[i][1], counts[i][2], ARGV[5])
     end
-    if #used > 0 then rank(counts[i][1], counts[i][2], ARGV[5]) end
   end
 elseif t.cause == 'REVIEWED' and (t.incorrect or t.cleared) then
   local by = t.incorrect and 1 or -1
@@ -152,8 +162,7 @@ elseif #t.efforts > 0 then
     end
     for i, used in ipairs({e.keywords, e.categories, e.subcategories}) do
       for n, word in ipairs(used) do
-        redis.call('ZINCRBY', counts[i][1], by, word)
-        if i == 1 and by == 1 then redis.call('ZADD', keywords, 0, e.completions[n]) end
+        use(i, word, e.completions[n], by)
         words[i] = true
       end
     end
