@@ -79,15 +79,16 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	metrics.Clock(s.Clock.Ahead)
 	usersStore, notesStore, entitiesStore := users.Store{DB: s.DB}, notes.Store{DB: s.DB}, entities.Store{DB: s.DB}
 	projectsStore, scoresStore, itemsStore := projects.Store{DB: s.DB}, scores.Store{DB: s.DB}, scores.Items{DB: s.DB}
-	news := edge.NewRevocations(s.Redis, cfg.TablePrefix+"users")
+	inRedis := edge.Redis{Client: s.Redis, Prefix: cfg.RedisPrefix}
+	news := edge.NewRevocations(inRedis, cfg.TablePrefix+"users")
 	users := user.NewService(user.Options{
-		Store: usersStore, Probes: edge.NewLimiter(s.Redis, cfg.TablePrefix+"email", user.MaxTries, user.TryEvery, time.Now), Announcer: news, Now: s.Clock.Agreed, NewID: newID,
+		Store: usersStore, Probes: edge.NewLimiter(inRedis, cfg.TablePrefix+"email", user.MaxTries, user.TryEvery, time.Now), Announcer: news, Now: s.Clock.Agreed, NewID: newID,
 	})
 	a.Revoked = revocations{news: news, Users: users, sockets: a.Sockets, Every: user.LookEvery}
 	notes := note.NewService(note.Options{Store: notesStore.Store(), People: users, Now: now, NewID: newID})
 	a.cleaning = note.NewCleaning(notesStore, now)
 	entities := entity.NewService(entity.Options{Store: entitiesStore, People: users, Now: now, NewID: newID})
-	a.Labelling = newLabeller(s, cfg.StreamPatience, metrics, log)
+	a.Labelling = newLabeller(s, cfg, metrics, log)
 	metrics.Sockets(a.Sockets.Open)
 	scores := score.NewService(score.Options{Store: scoresStore, Contents: s.Bucket, Now: now, NewID: newID})
 	pictures, err := thumbnails()
@@ -145,7 +146,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 		},
 		SignIn:           users.SignIn,
 		Sockets:          a.Sockets,
-		Documents:        edge.NewDocuments(s.Redis, edge.NewLimiter(s.Redis, cfg.TablePrefix+"document", edge.DocumentBurst, edge.DocumentEvery, time.Now)),
+		Documents:        edge.NewDocuments(inRedis, edge.NewLimiter(inRedis, cfg.TablePrefix+"document", edge.DocumentBurst, edge.DocumentEvery, time.Now)),
 		Trusted:          trusted,
 		Metrics:          metrics,
 		Log:              log,
@@ -172,7 +173,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 		options.Ready = append(options.Ready, httpapi.Check{Name: "disk", Check: s.disk.check})
 	}
 	if rate := (edge.Rate{Capacity: cfg.CostBudget, PerSecond: cfg.CostRate}); rate.Capacity > 0 {
-		options.Budget = edge.NewBudget(s.Redis, cfg.TablePrefix+"cost", rate, time.Now)
+		options.Budget = edge.NewBudget(inRedis, cfg.TablePrefix+"cost", rate, time.Now)
 		options.BudgetSize, options.BudgetRate = rate.Capacity, rate.PerSecond
 	}
 	if err := a.identify(&options); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/taggie/taggie/dynamo/projects"
 	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/clock"
+	"github.com/taggie/taggie/internal/config"
 	"github.com/taggie/taggie/internal/jobs"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
@@ -41,8 +42,8 @@ type labeller struct {
 }
 
 // newLabeller wires labelling. Nothing runs until [labeller.Run] does, or somebody listens to the hub, which is to be closed.
-func newLabeller(s *Stores, patience time.Duration, metrics *telemetry.Metrics, log *slog.Logger) *labeller {
-	kept := queue.New(s.Redis, queue.Options{Blocking: s.Waiting, Waiting: maxListened - listenedBesides, Log: log})
+func newLabeller(s *Stores, cfg config.Config, metrics *telemetry.Metrics, log *slog.Logger) *labeller {
+	kept := queue.New(s.Redis, queue.Options{Prefix: cfg.RedisPrefix, Blocking: s.Waiting, Waiting: maxListened - listenedBesides, Log: log})
 	moves := truth.Store{Store: projects.Store{DB: s.DB}}
 	shown := lightItems{Store: moves, items: moves.WithoutMetadata()} // of which events are kept in memory
 	o := labelling.Options{Truth: moves, Coordinator: countedCoordinator{kept, metrics}, Now: s.Clock.Now, NewID: uuid.NewString, Log: log}
@@ -60,7 +61,7 @@ func newLabeller(s *Stores, patience time.Duration, metrics *telemetry.Metrics, 
 	l.eraser = labelling.NewEraser(labelling.EraserOptions{Options: o, Projects: moves, Queues: kept, Files: s.Bucket}, 0)
 	l.Hub = labelling.NewHub(labelling.HubOptions[labelling.EventDetails]{
 		Events: countedEvents{kept, metrics}, Service: l.service, Hydrate: labelling.EventReader{Things: shown, People: users.Store{DB: s.DB}}.Read,
-		WithoutItem: labelling.EventDetails.WithoutItem, Patience: patience, Log: log,
+		WithoutItem: labelling.EventDetails.WithoutItem, Patience: cfg.StreamPatience, Log: log,
 	})
 	return l
 }

@@ -59,7 +59,7 @@ func (c RebuildCommand) Run(ctx context.Context, t *Terminal) error {
 		return err
 	}
 	defer s.Close()
-	r := newRebuilding(s, t, log)
+	r := newRebuilding(s, cfg, t, log)
 	defer func() { _ = r.bar.Finish() }() // it goes, whatever happened
 	if c.All {
 		return r.all(ctx)
@@ -81,7 +81,7 @@ type rebuilding struct {
 	bar       *progressbar.ProgressBar
 }
 
-func newRebuilding(s *app.Stores, t *Terminal, log *slog.Logger) *rebuilding {
+func newRebuilding(s *app.Stores, cfg config.Config, t *Terminal, log *slog.Logger) *rebuilding {
 	shown := io.Discard
 	if stderr, ok := t.Stderr.(*os.File); ok && term.IsTerminal(int(stderr.Fd())) {
 		shown = stderr
@@ -91,7 +91,7 @@ func newRebuilding(s *app.Stores, t *Terminal, log *slog.Logger) *rebuilding {
 		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(),
 		progressbar.OptionSetSpinnerChangeInterval(0))} // else it has a goroutine, which races with what is added here
 	truth := watchedTruth{truth.Store{Store: projects.Store{DB: s.DB}}, r.read}
-	r.Options = labelling.Options{Truth: truth, Coordinator: queue.New(s.Redis, queue.Options{Log: log}), Now: s.Clock.Now, NewID: uuid.NewString, Log: log}
+	r.Options = labelling.Options{Truth: truth, Coordinator: queue.New(s.Redis, queue.Options{Prefix: cfg.RedisPrefix, Log: log}), Now: s.Clock.Now, NewID: uuid.NewString, Log: log}
 	r.rebuilder = labelling.NewRebuilder(r.Options, 0)
 	return r
 }

@@ -34,6 +34,8 @@ func (c *checker) set(variable string) bool { return c.values[variable] != "" }
 var (
 	// Table names are 3 to 255 of these characters (DynamoDB, "Naming rules"); the rest is for our own names.
 	tablePrefix = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,200}$`)
+	// Braces would move what Redis Cluster hashes; the rest keeps it out of patterns, as in the rules for access to Redis.
+	redisPrefix = regexp.MustCompile(`^[a-zA-Z0-9_.:-]{1,64}$`)
 	bucketName  = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 	regionName  = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
 )
@@ -105,6 +107,9 @@ func (c *checker) forms(config Config) {
 	}
 	if !tablePrefix.MatchString(config.TablePrefix) {
 		c.add("TAGGIE_TABLE_PREFIX", "expected 1 to 200 letters, digits, '_', '-' or '.'")
+	}
+	if config.RedisPrefix != "" && !redisPrefix.MatchString(config.RedisPrefix) {
+		c.add("TAGGIE_REDIS_PREFIX", "expected at most 64 letters, digits, '_', '-', '.' or ':', such as eu:; no braces, which Redis Cluster would take for its own")
 	}
 	if config.S3Bucket != "" && !bucketName.MatchString(config.S3Bucket) {
 		c.add("TAGGIE_S3_BUCKET", "expected a bucket name: 3 to 63 lower-case letters, digits, '-' or '.', a letter or digit at both ends")

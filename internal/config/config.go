@@ -58,6 +58,7 @@ type Config struct {
 	TablePrefix    string `env:"TAGGIE_TABLE_PREFIX" envDefault:"taggie_" desc:"Prefix of all DynamoDB table names."`
 	S3Bucket       string `env:"TAGGIE_S3_BUCKET" desc:"Bucket of an S3 that is not embedded; empty means the embedded S3."`
 	Redis          Redis  `env:"TAGGIE_REDIS_URL" desc:"redis://[user:password@]host[:6379][/database], redis+sentinel://[user:password@]host1[:26379],host2/master[/database] or redis+cluster://[user:password@]host1[:6379],host2; use rediss instead of redis for TLS. Empty means the embedded Redis."`
+	RedisPrefix    string `env:"TAGGIE_REDIS_PREFIX" desc:"What stands before the names of all keys and channels in Redis, so that several Taggies can share one: 1 to 64 letters, digits, '_', '-', '.' or ':', such as eu:. All servers of one Taggie need the same value. With another value, Taggie begins with an empty Redis."`
 	EngineDynamoDB string `env:"TAGGIE_ENGINE_DYNAMODB" desc:"Path of the program of the embedded DynamoDB; if empty, Taggie searches for it."`
 	EngineS3       string `env:"TAGGIE_ENGINE_S3" desc:"Path of the program of the embedded S3; if empty, Taggie searches for it."`
 	EngineRedis    string `env:"TAGGIE_ENGINE_REDIS" desc:"Path of the program of the embedded Redis; if empty, Taggie searches for it."`

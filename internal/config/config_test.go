@@ -39,7 +39,7 @@ func TestNothingSetIsTheEmbeddedServerOnLoopback(t *testing.T) {
 
 func TestEverythingSet(t *testing.T) {
 	c, err := config.Load([]string{
-		"TAGGIE_ADDR=:8080", "TAGGIE_DATA=/var/lib/taggie", "TAGGIE_TABLE_PREFIX=prod-", "TAGGIE_REDIS_URL=redis://cache",
+		"TAGGIE_ADDR=:8080", "TAGGIE_DATA=/var/lib/taggie", "TAGGIE_TABLE_PREFIX=prod-", "TAGGIE_REDIS_URL=redis://cache", "TAGGIE_REDIS_PREFIX=eu-1.blue_:",
 		"TAGGIE_S3_BUCKET=notes.example", "TAGGIE_SECRET=" + secret32 + "," + secret32 + "2",
 		"TAGGIE_OIDC_ISSUER=https://id.example.com/", "TAGGIE_OIDC_AUDIENCE=web,mobile",
 		"TAGGIE_ALLOWED_ORIGINS=https://a.example,http://localhost:3000", "TAGGIE_TRUSTED_PROXIES=10.0.0.0/8,fd00::/8", "TAGGIE_ALLOWANCES=notes=5,items=7", "TAGGIE_LOG_LEVEL=DEBUG", "TAGGIE_LOG_FORMAT=json",
@@ -59,6 +59,7 @@ func TestEverythingSet(t *testing.T) {
 	assert.Equal(t, map[string]int{"notes": 5, "items": 7}, c.Allowances)
 	assert.Equal(t, "/opt/redis", c.EngineRedis)
 	assert.Equal(t, ":9090", c.MetricsAddr)
+	assert.Equal(t, "eu-1.blue_:", c.RedisPrefix)
 	assert.False(t, c.EmbeddedDynamoDB())
 	assert.False(t, c.EmbeddedS3())
 	assert.False(t, c.EmbeddedRedis())
@@ -123,6 +124,10 @@ func TestProblems(t *testing.T) {
 		"allowances of words":        {[]string{"TAGGIE_ALLOWANCES=notes=many"}, "TAGGIE_ALLOWANCES", "notes=200000"},
 		"quota of nothing":           {[]string{"TAGGIE_ITEM_QUOTA=0"}, "TAGGIE_ITEM_QUOTA", "above 0"},
 		"table prefix":               {[]string{"TAGGIE_TABLE_PREFIX=a/b"}, "TAGGIE_TABLE_PREFIX", "letters"},
+		"Redis prefix with braces":   {[]string{"TAGGIE_REDIS_PREFIX={eu}"}, "TAGGIE_REDIS_PREFIX", "no braces"},
+		"Redis prefix with a blank":  {[]string{"TAGGIE_REDIS_PREFIX=eu "}, "TAGGIE_REDIS_PREFIX", "such as eu:"},
+		"Redis prefix as a pattern":  {[]string{"TAGGIE_REDIS_PREFIX=eu*"}, "TAGGIE_REDIS_PREFIX", "such as eu:"},
+		"Redis prefix in 65 bytes":   {[]string{"TAGGIE_REDIS_PREFIX=" + strings.Repeat("x", 65)}, "TAGGIE_REDIS_PREFIX", "at most 64"},
 		"bucket":                     {[]string{"TAGGIE_S3_BUCKET=A", "AWS_REGION=x"}, "TAGGIE_S3_BUCKET", "bucket name"},
 		"bucket without region":      {[]string{"TAGGIE_S3_BUCKET=abc"}, "AWS_REGION", "required"},
 		"S3 endpoint without bucket": {[]string{"AWS_ENDPOINT_URL_S3=http://x"}, "TAGGIE_S3_BUCKET", "required with AWS_ENDPOINT_URL_S3"},

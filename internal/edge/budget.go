@@ -22,8 +22,8 @@ type Budget struct {
 
 // NewBudget returns a budget. Of the client and the clock it asks what [NewLimiter] does, and the clock measures the buckets
 // that it keeps while Redis is away.
-func NewBudget(client redis.UniversalClient, name string, rate Rate, now func() time.Time) *Budget {
-	return &Budget{asking: asking{client: client, now: now, patience: patience}, name: name, rate: rate, local: newBuckets(rate)}
+func NewBudget(r Redis, name string, rate Rate, now func() time.Time) *Budget {
+	return &Budget{asking: asking{redis: r, now: now, patience: patience}, name: name, rate: rate, local: newBuckets(rate)}
 }
 
 // How long an operation that was paid for, or settled, is remembered: longer than it takes, and than a command may be on its way.
@@ -33,12 +33,14 @@ const (
 )
 
 // budgetKey is taggie:budget:<name>:{<who>}, and who is escaped, so that no name can end the hash tag.
-func budgetKey(name, who string) string {
-	return "taggie:budget:" + name + ":{" + url.QueryEscape(who) + "}"
+func (r Redis) budgetKey(name, who string) string {
+	return r.key("budget:" + name + ":{" + url.QueryEscape(who) + "}")
 }
 
 // paidKey is taggie:budget:<name>:{<who>}:<operation>, in the slot of the budget.
-func paidKey(name, who, operation string) string { return budgetKey(name, who) + ":" + operation }
+func (r Redis) paidKey(name, who, operation string) string {
+	return r.budgetKey(name, who) + ":" + operation
+}
 
 // spend is a leaky bucket like that of allow, from which an operation takes what it costs: once when it begins, if that much is
 // there, and once more when it ends, whatever is there, so that it has then taken what it really cost. Each of the two has its
@@ -104,6 +106,6 @@ func (b *Budget) Settle(ctx context.Context, who, operation string, cost int) (l
 // spend goes on when the caller has gone: what is not told to Redis would be taken from a budget of this server's own. The budget's
 // patience ends it.
 func (b *Budget) spend(ctx context.Context, who, operation string, cost, ends int) ([]int64, error) {
-	return b.run(context.WithoutCancel(ctx), spend, []string{budgetKey(b.name, who), paidKey(b.name, who, operation)},
+	return b.run(context.WithoutCancel(ctx), spend, []string{b.redis.budgetKey(b.name, who), b.redis.paidKey(b.name, who, operation)},
 		b.rate.Capacity, b.rate.PerSecond, cost, ends, paidFor.Milliseconds(), settledFor.Milliseconds())
 }

@@ -19,7 +19,7 @@ var still = Rate{Capacity: 1_000_000_000, PerSecond: 1}
 
 // newBudget returns a budget that a slow machine does not make impatient.
 func newBudget(client redis.UniversalClient, name string, rate Rate) *Budget {
-	b := NewBudget(client, name, rate, time.Now)
+	b := NewBudget(Redis{Client: client}, name, rate, time.Now)
 	b.patience = time.Minute
 	return b
 }
@@ -44,10 +44,10 @@ func clusterNode(t *testing.T) redis.UniversalClient {
 }
 
 func TestBudgetKeysOfOneCallerAreInOneSlot(t *testing.T) {
-	assert.Equal(t, "taggie:budget:t_cost:{user%3A11}", budgetKey("t_cost", "user:11"))
-	assert.Equal(t, "taggie:budget:t_cost:{user%3A11}:OP", paidKey("t_cost", "user:11", "OP"))
+	assert.Equal(t, "taggie:budget:t_cost:{user%3A11}", Redis{}.budgetKey("t_cost", "user:11"))
+	assert.Equal(t, "taggie:budget:t_cost:{user%3A11}:OP", Redis{}.paidKey("t_cost", "user:11", "OP"))
 	for _, who := range []string{"ada", "}", "{", "}{", "a}b", "{}x", "ä"} {
-		bucket, paid := budgetKey("cost", who), paidKey("cost", who, "}{x")
+		bucket, paid := Redis{}.budgetKey("cost", who), Redis{}.paidKey("cost", who, "}{x")
 		tag := func(key string) string { return key[strings.Index(key, "{")+1 : strings.Index(key, "}")] }
 		assert.NotEmpty(t, tag(bucket), who)
 		assert.Equal(t, tag(bucket), tag(paid), who)
@@ -136,7 +136,7 @@ func TestBudgetWhileRedisGoesAndComes(t *testing.T) {
 	now := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1})
 	t.Cleanup(func() { _ = client.Close() })
-	b := NewBudget(client, "cost", Rate{Capacity: 1000, PerSecond: 100}, func() time.Time { return now })
+	b := NewBudget(Redis{Client: client}, "cost", Rate{Capacity: 1000, PerSecond: 100}, func() time.Time { return now })
 	left, wait := b.Charge(t.Context(), "ada", "1", 900)
 	assert.Zero(t, wait)
 	assert.Equal(t, 100, left)

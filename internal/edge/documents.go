@@ -22,17 +22,17 @@ const documentKept = 7 * 24 * time.Hour
 
 // Documents keeps documents by their hash, for all servers together, so that clients need to send each of them once.
 type Documents struct {
-	client  redis.UniversalClient
+	redis   Redis
 	limiter *Limiter
 }
 
 // NewDocuments returns a store to which everybody may add what the limiter allows.
-func NewDocuments(client redis.UniversalClient, limiter *Limiter) *Documents {
-	return &Documents{client: client, limiter: limiter}
+func NewDocuments(r Redis, limiter *Limiter) *Documents {
+	return &Documents{redis: r, limiter: limiter}
 }
 
 // documentKey is taggie:document:<hash>.
-func documentKey(hash string) string { return "taggie:document:" + hash }
+func (r Redis) documentKey(hash string) string { return r.key("document:" + hash) }
 
 // Find returns the document with this hash, if there is one, and keeps it for another week. An error means that Redis did not
 // answer within a moment; for another moment there is then no document at all.
@@ -42,7 +42,7 @@ func (d *Documents) Find(ctx context.Context, hash string) (text string, found b
 	}
 	bounded, cancel := context.WithTimeout(ctx, d.limiter.patience)
 	defer cancel()
-	text, err = d.client.GetEx(bounded, documentKey(hash), documentKept).Result()
+	text, err = d.redis.Client.GetEx(bounded, d.redis.documentKey(hash), documentKept).Result()
 	if errors.Is(err, redis.Nil) {
 		return "", false, nil
 	}
@@ -74,7 +74,7 @@ func (d *Documents) Put(ctx context.Context, who, hash, text string) (bool, erro
 	}
 	bounded, cancel := context.WithTimeout(ctx, d.limiter.patience)
 	defer cancel()
-	if err := d.client.Set(bounded, documentKey(hash), text, documentKept).Err(); err != nil {
+	if err := d.redis.Client.Set(bounded, d.redis.documentKey(hash), text, documentKept).Err(); err != nil {
 		if ctx.Err() == nil {
 			d.limiter.leave()
 		}

@@ -12,12 +12,12 @@ import (
 )
 
 func TestDocumentKey(t *testing.T) {
-	assert.Equal(t, "taggie:document:ab", documentKey("ab"))
+	assert.Equal(t, "taggie:document:ab", Redis{}.documentKey("ab"))
 }
 
 func TestDocuments(t *testing.T) {
 	both(t, func(t *testing.T, client redis.UniversalClient) {
-		d := NewDocuments(client, newLimiter(client, t.Name(), 2, time.Hour))
+		d := NewDocuments(Redis{Client: client}, newLimiter(client, t.Name(), 2, time.Hour))
 		_, found, err := d.Find(t.Context(), "ab")
 		require.NoError(t, err)
 		assert.False(t, found)
@@ -25,7 +25,7 @@ func TestDocuments(t *testing.T) {
 		ok, err := d.Put(t.Context(), "ada", "ab", "{ viewer { name } }")
 		require.NoError(t, err)
 		assert.True(t, ok)
-		another := NewDocuments(client, newLimiter(client, t.Name(), 2, time.Hour))
+		another := NewDocuments(Redis{Client: client}, newLimiter(client, t.Name(), 2, time.Hour))
 		text, found, err := another.Find(t.Context(), "ab")
 		require.NoError(t, err)
 		assert.True(t, found, "servers share them")
@@ -35,12 +35,12 @@ func TestDocuments(t *testing.T) {
 
 func TestDocumentsAreKeptForAWeekAfterTheirLastUse(t *testing.T) {
 	both(t, func(t *testing.T, client redis.UniversalClient) {
-		d := NewDocuments(client, newLimiter(client, t.Name(), 2, time.Hour))
+		d := NewDocuments(Redis{Client: client}, newLimiter(client, t.Name(), 2, time.Hour))
 		_, err := d.Put(t.Context(), "ada", "ab", "{ viewer { name } }")
 		require.NoError(t, err)
-		left := func() time.Duration { return client.TTL(t.Context(), documentKey("ab")).Val() }
+		left := func() time.Duration { return client.TTL(t.Context(), Redis{}.documentKey("ab")).Val() }
 		assert.Greater(t, left(), documentKept-time.Hour)
-		require.NoError(t, client.Expire(t.Context(), documentKey("ab"), time.Hour).Err())
+		require.NoError(t, client.Expire(t.Context(), Redis{}.documentKey("ab"), time.Hour).Err())
 		_, _, err = d.Find(t.Context(), "ab")
 		require.NoError(t, err)
 		assert.Greater(t, left(), documentKept-time.Hour)
@@ -50,7 +50,7 @@ func TestDocumentsAreKeptForAWeekAfterTheirLastUse(t *testing.T) {
 // TestNobodyFillsRedisWithDocuments has the numbers of the server.
 func TestNobodyFillsRedisWithDocuments(t *testing.T) {
 	both(t, func(t *testing.T, client redis.UniversalClient) {
-		d := NewDocuments(client, newLimiter(client, t.Name(), DocumentBurst, DocumentEvery))
+		d := NewDocuments(Redis{Client: client}, newLimiter(client, t.Name(), DocumentBurst, DocumentEvery))
 		put := func(who, hash, text string) bool {
 			t.Helper()
 			ok, err := d.Put(t.Context(), who, hash, text)
@@ -77,7 +77,7 @@ func TestNobodyFillsRedisWithDocuments(t *testing.T) {
 
 func TestADocumentThatIsThereCountsForNobody(t *testing.T) {
 	both(t, func(t *testing.T, client redis.UniversalClient) {
-		d := NewDocuments(client, newLimiter(client, t.Name(), 2, time.Hour))
+		d := NewDocuments(Redis{Client: client}, newLimiter(client, t.Name(), 2, time.Hour))
 		for range 3 {
 			ok, err := d.Put(t.Context(), "ada", "ab", "text")
 			require.NoError(t, err)
@@ -97,7 +97,7 @@ func TestDocumentsDoNotWaitForRedis(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true})
 	t.Cleanup(func() { _ = client.Close() })
 	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
-	d := NewDocuments(client, NewLimiter(client, "documents", 1, time.Second, func() time.Time { return now }))
+	d := NewDocuments(Redis{Client: client}, NewLimiter(Redis{Client: client}, "documents", 1, time.Second, func() time.Time { return now }))
 	_, _, err := d.Find(t.Context(), "ab")
 	require.Error(t, err)
 	_, found, err := d.Find(t.Context(), "ab")

@@ -25,9 +25,18 @@ const (
 // ErrAway means that Redis did not answer a moment ago, and is not asked yet again.
 var ErrAway = errors.New("redis did not answer a moment ago")
 
+// Redis is the Redis in which something is kept.
+type Redis struct {
+	Client redis.UniversalClient
+	Prefix string // of all keys and channels, without braces: that of this Taggie, if several share the Redis
+}
+
+// key returns the name of a key or a channel.
+func (r Redis) key(what string) string { return r.Prefix + "taggie:" + what }
+
 // asking runs scripts, without waiting for a Redis that does not answer.
 type asking struct {
-	client   redis.UniversalClient
+	redis    Redis
 	now      func() time.Time
 	patience time.Duration
 
@@ -42,7 +51,7 @@ func (a *asking) run(ctx context.Context, script *redis.Script, keys []string, a
 	}
 	bounded, cancel := context.WithTimeout(ctx, a.patience)
 	defer cancel()
-	numbers, err := script.Run(bounded, a.client, keys, args...).Int64Slice()
+	numbers, err := script.Run(bounded, a.redis.Client, keys, args...).Int64Slice()
 	if err != nil && ctx.Err() == nil { // else it is not Redis that took too long
 		a.leave()
 	}
@@ -71,12 +80,12 @@ type Limiter struct {
 
 // NewLimiter returns a limiter that allows burst events at once and one more in each interval. The client must heed the
 // deadlines of contexts, and not try again by itself. The clock only measures how long Redis is left alone.
-func NewLimiter(client redis.UniversalClient, name string, burst int, every time.Duration, now func() time.Time) *Limiter {
-	return &Limiter{asking: asking{client: client, now: now, patience: patience}, name: name, burst: burst, every: every}
+func NewLimiter(r Redis, name string, burst int, every time.Duration, now func() time.Time) *Limiter {
+	return &Limiter{asking: asking{redis: r, now: now, patience: patience}, name: name, burst: burst, every: every}
 }
 
 // limitKey is taggie:limit:<name>:{<who>}.
-func limitKey(name, who string) string { return "taggie:limit:" + name + ":{" + who + "}" }
+func (r Redis) limitKey(name, who string) string { return r.key("limit:" + name + ":{" + who + "}") }
 
 // allow is a leaky bucket kept as the one instant at which it will be empty. Time is Redis's own, so that servers with
 // different clocks agree, and a repeated command costs one event at most.
@@ -97,7 +106,7 @@ return {1}
 // Allow reports whether one more event of who is allowed. An error means that Redis did not answer within a moment; for
 // another moment it is then [ErrAway] at once.
 func (l *Limiter) Allow(ctx context.Context, who string) (bool, error) {
-	numbers, err := l.run(ctx, allow, []string{limitKey(l.name, who)}, l.burst, l.every.Microseconds())
+	numbers, err := l.run(ctx, allow, []string{l.redis.limitKey(l.name, who)}, l.burst, l.every.Microseconds())
 	if err != nil {
 		return false, fmt.Errorf("ask the limit %s: %w", l.name, err)
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 func TestLimitKey(t *testing.T) {
-	assert.Equal(t, "taggie:limit:lookup:{u1}", limitKey("lookup", "u1"))
+	assert.Equal(t, "taggie:limit:lookup:{u1}", Redis{}.limitKey("lookup", "u1"))
 }
 
 // both runs a test on the embedded Redis and on a real one.
@@ -37,7 +37,7 @@ func both(t *testing.T, run func(t *testing.T, client redis.UniversalClient)) {
 
 // newLimiter returns a limiter that a slow machine does not make impatient.
 func newLimiter(client redis.UniversalClient, name string, burst int, every time.Duration) *Limiter {
-	l := NewLimiter(client, name, burst, every, time.Now)
+	l := NewLimiter(Redis{Client: client}, name, burst, every, time.Now)
 	l.patience = time.Minute
 	return l
 }
@@ -75,7 +75,7 @@ func TestLimiterFillsUpAgain(t *testing.T) {
 func TestLimiterTellsWhenRedisDoesNotAnswer(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1})
 	t.Cleanup(func() { _ = client.Close() })
-	_, err := NewLimiter(client, "lookup", 1, time.Second, time.Now).Allow(t.Context(), "ada")
+	_, err := NewLimiter(Redis{Client: client}, "lookup", 1, time.Second, time.Now).Allow(t.Context(), "ada")
 	assert.Error(t, err)
 }
 
@@ -108,7 +108,7 @@ func TestLimiterDoesNotWaitForRedis(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true})
 	t.Cleanup(func() { _ = client.Close() })
 	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
-	l := NewLimiter(client, "lookup", 1, time.Second, func() time.Time { return now })
+	l := NewLimiter(Redis{Client: client}, "lookup", 1, time.Second, func() time.Time { return now })
 
 	start := time.Now()
 	_, err := l.Allow(t.Context(), "ada")
@@ -131,7 +131,7 @@ func TestLimiterDoesNotBlameRedisForAClientThatHasGone(t *testing.T) {
 	addr, _ := mute(t)
 	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = client.Close() })
-	l := NewLimiter(client, "lookup", 1, time.Second, time.Now)
+	l := NewLimiter(Redis{Client: client}, "lookup", 1, time.Second, time.Now)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 2 {

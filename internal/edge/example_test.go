@@ -13,7 +13,7 @@ import (
 func ExampleLimiter() {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1}) // nothing listens there
 	defer func() { _ = client.Close() }()
-	limiter := edge.NewLimiter(client, "email", 60, time.Second, time.Now)
+	limiter := edge.NewLimiter(edge.Redis{Client: client}, "email", 60, time.Second, time.Now)
 
 	allowed, err := limiter.Allow(context.Background(), "ada")
 	fmt.Println(allowed, err != nil) // it is for the caller to decide what that means
@@ -24,7 +24,7 @@ func ExampleBudget() {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1}) // nothing listens there: the server keeps it itself
 	defer func() { _ = client.Close() }()
 	noon := func() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
-	budget := edge.NewBudget(client, "cost", edge.Rate{Capacity: 1000, PerSecond: 100}, noon)
+	budget := edge.NewBudget(edge.Redis{Client: client}, "cost", edge.Rate{Capacity: 1000, PerSecond: 100}, noon)
 
 	left, _ := budget.Charge(context.Background(), "ada", "operation 1", 800)
 	fmt.Println(left)

@@ -108,7 +108,7 @@ func (q *Queue) Apply(ctx context.Context, t labelling.Transition) (bool, error)
 	if t.Cause == labelling.Removed || t.Cause == labelling.Restored {
 		receiver, whose = t.Author, t.Author
 	}
-	k := keysOf(t.Project)
+	k := q.keysOf(t.Project)
 	keys := []string{
 		k.epoch(), k.applied(), k.metadata(), k.queue(), k.queued(), k.wip(), k.claims(), k.held(), k.events(),
 		k.userQueue(whose), k.userReturned(receiver), k.userLater(whose), k.userSkipped(whose), k.team(team),

@@ -171,7 +171,7 @@ func testInTurn(t *testing.T, f *fixture) {
 	assert.Equal(t, []labelling.Cause{labelling.Finished, labelling.Undone}, []labelling.Cause{events[0].Cause, events[1].Cause})
 
 	// What was applied was applied, whatever is remembered of the one before.
-	require.NoError(t, f.client.ZRem(t.Context(), keysOf(f.project).applied(), done.ID).Err())
+	require.NoError(t, f.client.ZRem(t.Context(), f.keysOf(f.project).applied(), done.ID).Err())
 	applied, err := f.Apply(t.Context(), undo)
 	require.NoError(t, err)
 	assert.False(t, applied)
@@ -179,7 +179,7 @@ func testInTurn(t *testing.T, f *fixture) {
 
 func testForgets(t *testing.T, f *fixture) {
 	f.items(t, 2)
-	applied := keysOf(f.project).applied()
+	applied := f.keysOf(f.project).applied()
 	now, err := f.Now(t.Context())
 	require.NoError(t, err)
 	for id, age := range map[string]time.Duration{"old": labelling.Remembered + time.Minute, "young": labelling.Remembered - time.Minute} {
@@ -194,7 +194,7 @@ func testForgets(t *testing.T, f *fixture) {
 	undo := f.after("i0", labelling.Undone, "ada")
 	undo.Keywords = done.Keywords
 	f.must(t, undo)
-	assert.ErrorIs(t, f.client.ZScore(t.Context(), keysOf(f.project).count(labelling.Keywords), "wing").Err(), redis.Nil)
+	assert.ErrorIs(t, f.client.ZScore(t.Context(), f.keysOf(f.project).count(labelling.Keywords), "wing").Err(), redis.Nil)
 }
 
 // testAnyOrder applies histories of items in every order, every transition twice. In the end the counts are those of the histories.
@@ -256,7 +256,7 @@ func testAnyOrder(t *testing.T, f *fixture) {
 	statistics, err := f.StatisticsOf(t.Context(), f.project, []string{"t1"})
 	require.NoError(t, err)
 	assert.Equal(t, efforts, statistics[0].Finished)
-	k := keysOf(f.project)
+	k := f.keysOf(f.project)
 	claims, err := f.client.HLen(t.Context(), k.claims()).Result()
 	require.NoError(t, err)
 	assert.EqualValues(t, want.Claimed, claims, "as many claims as claimed items")

@@ -39,7 +39,7 @@ func (q *Queue) Reserve(ctx context.Context, p project.ID, u labelling.UserID, t
 	if len(tokens) == 0 {
 		return nil, nil
 	}
-	k := keysOf(p)
+	k := q.keysOf(p)
 	args := make([]any, 0, 5+len(ended)+len(tokens))
 	args = append(args, string(u), q.o.Reservation.Milliseconds(), q.o.MaxClaims, lookAhead, len(ended))
 	for _, token := range ended {
@@ -68,7 +68,7 @@ func (q *Queue) Reserve(ctx context.Context, p project.ID, u labelling.UserID, t
 // Cancel undoes the reservation of an item, or a claim that turned out not to be in the truth; back puts the item where it was
 // taken from, for the next one who asks. It reports whether there was such a claim. ErrNotReady.
 func (q *Queue) Cancel(ctx context.Context, c labelling.Claim, back bool) (bool, error) {
-	k := keysOf(c.Item.Project)
+	k := q.keysOf(c.Item.Project)
 	return q.flag(ctx, "cancel a reservation", cancelScript, []string{
 		k.epoch(), k.metadata(), k.queue(), k.queued(), k.wip(), k.claims(), k.held(), k.events(),
 		k.userQueue(c.User), k.userReturned(c.User), k.userLater(c.User), k.present(),
@@ -77,7 +77,7 @@ func (q *Queue) Cancel(ctx context.Context, c labelling.Claim, back bool) (bool,
 
 // Extend moves the end of an acknowledged claim to c.Until, and reports whether Redis knows the claim. ErrNotReady.
 func (q *Queue) Extend(ctx context.Context, c labelling.Claim, team string) (bool, error) {
-	k := keysOf(c.Item.Project)
+	k := q.keysOf(c.Item.Project)
 	return q.flag(ctx, "extend a claim", extendScript, []string{
 		k.epoch(), k.metadata(), k.queue(), k.wip(), k.claims(), k.events(), k.userQueue(c.User), k.present(),
 	}, c.Item.ID, c.Token, millis(c.Until), q.o.MaxEvents, string(c.User), team)
@@ -85,7 +85,7 @@ func (q *Queue) Extend(ctx context.Context, c labelling.Claim, team string) (boo
 
 // Expired returns up to n claims and reservations whose time is over, by Redis's clock; the oldest first. ErrNotReady.
 func (q *Queue) Expired(ctx context.Context, p project.ID, n int) ([]labelling.Lapsed, error) {
-	k := keysOf(p)
+	k := q.keysOf(p)
 	reply, err := q.run(ctx, "look for expired claims", expiredScript, []string{k.epoch(), k.wip(), k.claims(), k.present()}, n)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (q *Queue) Claims(ctx context.Context, p project.ID, u labelling.UserID) ([
 // LeaseReviews gives a user up to n efforts to review, for a time from now, and returns which ones these are: those that the user has already
 // without those that are done, and then the first of the candidates that nobody has. ErrNotReady.
 func (q *Queue) LeaseReviews(ctx context.Context, p project.ID, u labelling.UserID, n int, lasts time.Duration, done, candidates []string) ([]string, error) {
-	k := keysOf(p)
+	k := q.keysOf(p)
 	args := []any{n, lasts.Milliseconds(), len(done)}
 	for _, effort := range slices.Concat(done, candidates) {
 		args = append(args, effort)

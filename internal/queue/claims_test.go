@@ -69,7 +69,7 @@ func testReserveInOrder(t *testing.T, f *fixture) {
 	assert.Equal(t, []string{"i2"}, names(f.reserve(t, "grace", 3)), "but somebody else gets it")
 
 	// What somebody else has, or is kept for, is not given out because it stands in a list.
-	require.NoError(t, f.client.RPush(t.Context(), keysOf(f.project).userReturned("lin"), "i2").Err())
+	require.NoError(t, f.client.RPush(t.Context(), f.keysOf(f.project).userReturned("lin"), "i2").Err())
 	assert.Empty(t, f.reserve(t, "lin", 1))
 	f.count(t, 1)
 	_, _, err := f.Fill(t.Context(), f.project, []string{"x"}, 5)
@@ -278,7 +278,7 @@ func testExpired(t *testing.T, f *fixture) {
 	assert.Equal(t, []string{"i0"}, []string{left[0].Item.ID})
 	assert.Equal(t, []string{"i2"}, f.waiting(t), "back at the front")
 
-	wip := keysOf(f.project).wip()
+	wip := f.keysOf(f.project).wip()
 	require.NoError(t, f.client.ZAdd(t.Context(), wip, redis.Z{Member: "orphan"}).Err())
 	left, err = f.Expired(t.Context(), f.project, 10)
 	require.NoError(t, err)

@@ -86,7 +86,7 @@ func (w *worker) run(ctx context.Context) {
 			w.failing = false
 		case strings.HasPrefix(err.Error(), "NOGROUP"):
 			// Nothing was ever sent, or Redis was emptied. From the beginning: what waits there has been handled by nobody.
-			err = w.client.XGroupCreateMkStream(ctx, finishedKey(w.n), group, "0").Err()
+			err = w.client.XGroupCreateMkStream(ctx, w.finishedKey(w.n), group, "0").Err()
 			if err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
 				w.pause(ctx, err)
 			}
@@ -137,7 +137,7 @@ func (w *worker) takeOver(ctx context.Context) error {
 		if time.Since(w.counted) < w.o.Lease {
 			return nil
 		}
-		pending, err := w.client.XPending(ctx, finishedKey(w.n), group).Result()
+		pending, err := w.client.XPending(ctx, w.finishedKey(w.n), group).Result()
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (w *worker) takeOver(ctx context.Context) error {
 	}
 	var all []*taken
 	for start := "-"; ; {
-		pending, err := w.client.XPendingExt(ctx, &redis.XPendingExtArgs{Stream: finishedKey(w.n), Group: group, Start: start, End: "+", Count: page}).Result()
+		pending, err := w.client.XPendingExt(ctx, &redis.XPendingExtArgs{Stream: w.finishedKey(w.n), Group: group, Start: start, End: "+", Count: page}).Result()
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (w *worker) load(ctx context.Context, all []*taken) error {
 		found := make([]*redis.XMessageSliceCmd, len(some))
 		if _, err := w.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for i, t := range some {
-				found[i] = p.XRangeN(ctx, finishedKey(w.n), t.entry, t.entry, 1)
+				found[i] = p.XRangeN(ctx, w.finishedKey(w.n), t.entry, t.entry, 1)
 			}
 			return nil
 		}); err != nil {
@@ -203,7 +203,7 @@ func (w *worker) load(ctx context.Context, all []*taken) error {
 		for i, t := range some {
 			if entries := found[i].Val(); len(entries) == 1 {
 				t.put(entries[0].Values, t.message.Tries)
-			} else if err := w.client.XAck(ctx, finishedKey(w.n), group, t.entry).Err(); err != nil {
+			} else if err := w.client.XAck(ctx, w.finishedKey(w.n), group, t.entry).Err(); err != nil {
 				return err
 			}
 		}
@@ -214,7 +214,7 @@ func (w *worker) load(ctx context.Context, all []*taken) error {
 // forget removes consumers from the group that have not been heard of for long: each process that ever ran was one. Those that have
 // messages stay until these are taken over.
 func (w *worker) forget(ctx context.Context) error {
-	consumers, err := w.client.XInfoConsumers(ctx, finishedKey(w.n), group).Result()
+	consumers, err := w.client.XInfoConsumers(ctx, w.finishedKey(w.n), group).Result()
 	if err != nil {
 		if answer, ok := errors.AsType[redis.Error](err); ok && !passing(answer) {
 			return nil // there is no such stream or group yet
@@ -225,7 +225,7 @@ func (w *worker) forget(ctx context.Context) error {
 		if c.Pending > 0 || c.Idle < w.o.Forget || c.Name == w.consumer {
 			continue
 		}
-		if err := w.client.XGroupDelConsumer(ctx, finishedKey(w.n), group, c.Name).Err(); err != nil {
+		if err := w.client.XGroupDelConsumer(ctx, w.finishedKey(w.n), group, c.Name).Err(); err != nil {
 			return err
 		}
 	}
@@ -246,7 +246,7 @@ func (w *worker) take(ctx context.Context) error {
 		return nil
 	}
 	w.full = false
-	args := &redis.XReadGroupArgs{Group: group, Consumer: w.consumer, Streams: []string{finishedKey(w.n), ">"}, Count: batch, Block: wait}
+	args := &redis.XReadGroupArgs{Group: group, Consumer: w.consumer, Streams: []string{w.finishedKey(w.n), ">"}, Count: batch, Block: wait}
 	if len(some) > 0 { // as many as are handled
 		args.Count, args.Block = atOnce, -1
 	}

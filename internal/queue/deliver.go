@@ -93,7 +93,7 @@ func (w *worker) deliver(ctx context.Context, t *taken) (outcome error, settled 
 func (w *worker) count(ctx context.Context, t *taken, tries int) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	err := w.client.Do(ctx, "XCLAIM", finishedKey(w.n), group, w.consumer, 0, t.entry, "RETRYCOUNT", tries, "JUSTID").Err()
+	err := w.client.Do(ctx, "XCLAIM", w.finishedKey(w.n), group, w.consumer, 0, t.entry, "RETRYCOUNT", tries, "JUSTID").Err()
 	if err == nil {
 		t.message.Tries = tries
 	}
@@ -118,6 +118,6 @@ func (w *worker) settle(ctx context.Context, t *taken, reason string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	args := append([]any{group, t.entry, reason, "tries", t.message.Tries}, fields(t.message)...)
-	_, err := w.Queue.run(ctx, "settle a message", settleScript, []string{finishedKey(w.n), sentKey(w.n), deadKey(w.n)}, args...)
+	_, err := w.Queue.run(ctx, "settle a message", settleScript, []string{w.finishedKey(w.n), w.sentKey(w.n), w.deadKey(w.n)}, args...)
 	return err
 }

@@ -28,7 +28,7 @@ func (q *Queue) Read(ctx context.Context, p project.ID, after labelling.Cursor, 
 	if !entryID(after.ID) {
 		return nil, fmt.Errorf("read events: %w", labelling.ErrGap)
 	}
-	k := keysOf(p)
+	k := q.keysOf(p)
 	for end := time.Now().Add(block); ; {
 		reply, err := q.run(ctx, "read events", readScript, []string{k.epoch(), k.events()}, after.Epoch, after.ID, n)
 		if err != nil {
@@ -131,7 +131,7 @@ func (q *Queue) Note(ctx context.Context, p project.ID, id string, e labelling.E
 	if err != nil {
 		return false, fmt.Errorf("write down an event: %w", err)
 	}
-	k := keysOf(p)
+	k := q.keysOf(p)
 	return q.flag(ctx, "append an event", noteScript, []string{k.epoch(), k.applied(), k.metadata(), k.queue(), k.events(), k.present()},
 		id, body, q.o.MaxEvents, labelling.Remembered.Milliseconds())
 }
@@ -140,7 +140,7 @@ func (q *Queue) Note(ctx context.Context, p project.ID, id string, e labelling.E
 // counted as NEW, and the event is appended; a number that is not above does nothing. What a rebuild has seen of the import is
 // counted already. It reports whether anything was added. ErrNotReady.
 func (q *Queue) AddItems(ctx context.Context, p project.ID, importID string, imported int, by labelling.UserID) (bool, error) {
-	k := keysOf(p)
+	k := q.keysOf(p)
 	return q.flag(ctx, "count imported items", addScript, []string{k.epoch(), k.imports(), k.metadata(), k.queue(), k.events(), k.present()},
 		importID, imported, string(by), q.o.MaxEvents)
 }

@@ -217,7 +217,7 @@ func testSize(t *testing.T, f *fixture) {
 // told returns the causes of all events, and who caused them.
 func (f *fixture) told(t *testing.T) []string {
 	t.Helper()
-	events, err := f.client.XRange(t.Context(), keysOf(f.project).events(), "-", "+").Result()
+	events, err := f.client.XRange(t.Context(), f.keysOf(f.project).events(), "-", "+").Result()
 	require.NoError(t, err)
 	told := make([]string, len(events))
 	for i, e := range events {
@@ -266,7 +266,7 @@ func testSettingsAndWords(t *testing.T, f *fixture) {
 	assert.Equal(t, []string{"c"}, labels)
 	_, err = f.Labels(t.Context(), f.project, labelling.Keywords)
 	require.Error(t, err)
-	name, err := f.client.HGet(t.Context(), keysOf(f.project).metadata(), "project-name").Result()
+	name, err := f.client.HGet(t.Context(), f.keysOf(f.project).metadata(), "project-name").Result()
 	require.NoError(t, err)
 	assert.Equal(t, "Fish", name)
 

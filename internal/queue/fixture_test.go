@@ -95,6 +95,7 @@ var suite = []struct {
 	{"flushed at any moment", testFlushed},
 	{"each key is missed", testEachKeyIsMissed},
 	{"forget", testForget},
+	{"several in one Redis", testSeveralInOneRedis},
 	{"a position that is gone", testAPositionThatIsGone},
 	{"an event that was told is gone", testAnEventThatWasToldIsGone},
 }
@@ -235,7 +236,7 @@ func (f *fixture) state(t *testing.T) labelling.State {
 // waiting returns the queue, and checks that its set agrees.
 func (f *fixture) waiting(t *testing.T) []string {
 	t.Helper()
-	k := keysOf(f.project)
+	k := f.keysOf(f.project)
 	ids, err := f.client.LRange(t.Context(), k.queue(), 0, -1).Result()
 	require.NoError(t, err)
 	set, err := f.client.SMembers(t.Context(), k.queued()).Result()

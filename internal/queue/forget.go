@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -20,7 +21,8 @@ var unmatched = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, 
 //
 // Cost: 1 SCAN per 1,000 keys of the Redis, or the master of the project's slot, and 1 UNLINK per 1,000 keys of the project.
 func (q *Queue) Forget(ctx context.Context, p project.ID) error {
-	k := keysOf(p)
+	k := q.keysOf(p)
+	others := func(key string) bool { return !k.has(key) }
 	var node redis.Cmdable = q.client
 	if cluster, is := q.client.(*redis.ClusterClient); is {
 		master, err := cluster.MasterForKey(ctx, k.epoch())
@@ -30,8 +32,8 @@ func (q *Queue) Forget(ctx context.Context, p project.ID) error {
 		node = master
 	}
 	for cursor, first := uint64(0), true; first || cursor != 0; first = false {
-		found, next, err := node.Scan(ctx, cursor, "taggie:*"+unmatched.Replace(string(k))+"*", forgotAtOnce).Result()
-		if err == nil && len(found) > 0 {
+		found, next, err := node.Scan(ctx, cursor, unmatched.Replace(string(k.space))+"*"+unmatched.Replace(k.project)+"*", forgotAtOnce).Result()
+		if found = slices.DeleteFunc(found, others); err == nil && len(found) > 0 {
 			err = q.client.Unlink(ctx, found...).Err()
 		}
 		if err != nil {

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -25,7 +24,7 @@ func testForget(t *testing.T, f *fixture) {
 	require.NoError(t, err)
 	require.NoError(t, f.Load(t.Context(), f.project, token, labelling.Part{Counts: labelling.Counts{New: 1}, Statistics: []labelling.Statistics{{Team: "t9", Type: project.Taggie}}}))
 	of := func(p project.ID) []string {
-		return slices.DeleteFunc(f.keys(t), func(key string) bool { return !strings.Contains(key, string(keysOf(p))) })
+		return slices.DeleteFunc(f.keys(t), func(key string) bool { return !f.keysOf(p).has(key) })
 	}
 	busy := of(f.project)
 	require.Greater(t, len(busy), 25, "%v", busy)

@@ -34,7 +34,7 @@ func testImports(t *testing.T, f *fixture) {
 		total = told.total
 		assert.Equal(t, labelling.Counts{Total: total, New: total}, f.state(t).Counts, "%v", told)
 	}
-	remaining, err := f.client.HGet(t.Context(), keysOf(f.project).metadata(), "remaining-items").Int()
+	remaining, err := f.client.HGet(t.Context(), f.keysOf(f.project).metadata(), "remaining-items").Int()
 	require.NoError(t, err)
 	assert.Equal(t, total, remaining)
 	events, err := f.Read(t.Context(), f.project, start, 100, 0)

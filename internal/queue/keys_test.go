@@ -11,9 +11,10 @@ import (
 )
 
 func TestKeysAreSpelledAsDocumented(t *testing.T) {
-	k := keysOf("p1")
+	s := spaceOf("")
+	k := s.keysOf("p1")
 	for want, got := range map[string]string{
-		"taggie:project:queue:size":            sizeKey,
+		"taggie:project:queue:size":            s.sizeKey(),
 		"taggie:project:queue:{p1}":            k.queue(),
 		"taggie:project:queued:{p1}":           k.queued(),
 		"taggie:project:wip:{p1}":              k.wip(),
@@ -41,17 +42,17 @@ func TestKeysAreSpelledAsDocumented(t *testing.T) {
 		"taggie:keywords:{p1}":                 k.keywords(),
 		"taggie:categories:{p1}":               k.labels(labelling.Categories),
 		"taggie:subcategories:{p1}":            k.labels(labelling.Subcategories),
-		"taggie:online:users":                  onlineUsersKey,
-		"taggie:online:user:count":             onlineCountKey,
-		"taggie:finished:{7}":                  finishedKey(7),
-		"taggie:finished:sent:{7}":             sentKey(7),
-		"taggie:finished:dead:{7}":             deadKey(7),
-		"taggie:finished:owner:{7}":            ownerKey(7),
-		"taggie:finished:wanted:{7}":           wantedKey(7),
+		"taggie:online:users":                  s.onlineUsersKey(),
+		"taggie:online:user:count":             s.onlineCountKey(),
+		"taggie:finished:{7}":                  s.finishedKey(7),
+		"taggie:finished:sent:{7}":             s.sentKey(7),
+		"taggie:finished:dead:{7}":             s.deadKey(7),
+		"taggie:finished:owner:{7}":            s.ownerKey(7),
+		"taggie:finished:wanted:{7}":           s.wantedKey(7),
 		"taggie:project:queue:{p1}:tok":        staged(k.queue(), "tok"),
-		"taggie:project:queue:{%}":             keysOf("").queue(),
-		"taggie:user:queue:{p%7D1%25}:u%3A1":   keysOf("p}1%").userQueue("u:1"),
-		"taggie:team:statistics:{p%7B1}:t%00":  keysOf("p{1").team("t\x00"),
+		"taggie:project:queue:{%}":             s.keysOf("").queue(),
+		"taggie:user:queue:{p%7D1%25}:u%3A1":   s.keysOf("p}1%").userQueue("u:1"),
+		"taggie:team:statistics:{p%7B1}:t%00":  s.keysOf("p{1").team("t\x00"),
 	} {
 		assert.Equal(t, want, got)
 	}
@@ -62,7 +63,8 @@ func FuzzKeysStayApartAndTogether(f *testing.F) {
 	f.Add("", "}", "{", "%")
 	f.Add("{}", "", "%7B%7D", "%")
 	f.Fuzz(func(t *testing.T, p, u, p2, u2 string) {
-		k, k2 := keysOf(project.ID(p)), keysOf(project.ID(p2))
+		s := spaceOf("eu:")
+		k, k2 := s.keysOf(project.ID(p)), s.keysOf(project.ID(p2))
 		a, b := k.userQueue(labelling.UserID(u)), k2.userQueue(labelling.UserID(u2))
 		if (p != p2 || u != u2) && a == b {
 			t.Fatalf("%q %q and %q %q share %q", p, u, p2, u2, a)

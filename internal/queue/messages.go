@@ -14,7 +14,7 @@ import (
 // not sent a second time: whoever thinks that it is late need not know how much waits.
 func (q *Queue) Publish(ctx context.Context, m labelling.Message) error {
 	n := streamFor(m)
-	_, err := q.run(ctx, "send a message", publishScript, []string{finishedKey(n), sentKey(n)}, fields(m)...)
+	_, err := q.run(ctx, "send a message", publishScript, []string{q.finishedKey(n), q.sentKey(n)}, fields(m)...)
 	return err
 }
 
@@ -38,11 +38,11 @@ func message(values map[string]any) labelling.Message {
 // Backlog returns how many messages wait or are being handled, and how many are dead.
 func (q *Queue) Backlog(ctx context.Context) (waiting, dead int, err error) {
 	for n := range streams {
-		w, err := q.client.XLen(ctx, finishedKey(n)).Result()
+		w, err := q.client.XLen(ctx, q.finishedKey(n)).Result()
 		if err != nil {
 			return 0, 0, failed("count messages", err)
 		}
-		d, err := q.client.XLen(ctx, deadKey(n)).Result()
+		d, err := q.client.XLen(ctx, q.deadKey(n)).Result()
 		if err != nil {
 			return 0, 0, failed("count dead letters", err)
 		}
@@ -55,7 +55,7 @@ func (q *Queue) Backlog(ctx context.Context) (waiting, dead int, err error) {
 func (q *Queue) DeadLetters(ctx context.Context, n int) ([]labelling.DeadLetter, error) {
 	var letters []labelling.DeadLetter
 	for stream := range streams {
-		entries, err := q.client.XRevRangeN(ctx, deadKey(stream), "+", "-", int64(n)).Result()
+		entries, err := q.client.XRevRangeN(ctx, q.deadKey(stream), "+", "-", int64(n)).Result()
 		if err != nil {
 			return nil, failed("read dead letters", err)
 		}
@@ -82,6 +82,6 @@ func (q *Queue) raise(ctx context.Context, id string, again bool) error {
 	if !ok {
 		return labelling.ErrNoDeadLetter
 	}
-	_, err := q.run(ctx, "settle a dead letter", retryScript, []string{finishedKey(n), sentKey(n), deadKey(n)}, entry, bit(again))
+	_, err := q.run(ctx, "settle a dead letter", retryScript, []string{q.finishedKey(n), q.sentKey(n), q.deadKey(n)}, entry, bit(again))
 	return err
 }

@@ -27,15 +27,15 @@ func testMessagesAreTakenOver(t *testing.T, f *fixture) {
 	// A consumer that takes everything and dies, and one message that is deleted under its hands.
 	deleted := 0
 	for s := range streams {
-		require.NoError(t, f.client.XGroupCreateMkStream(t.Context(), finishedKey(s), group, "0").Err())
-		got, err := f.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{Group: group, Consumer: "dead", Streams: []string{finishedKey(s), ">"}, Count: n, Block: -1}).Result()
+		require.NoError(t, f.client.XGroupCreateMkStream(t.Context(), f.finishedKey(s), group, "0").Err())
+		got, err := f.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{Group: group, Consumer: "dead", Streams: []string{f.finishedKey(s), ">"}, Count: n, Block: -1}).Result()
 		if errors.Is(err, redis.Nil) {
 			continue
 		}
 		require.NoError(t, err)
 		if deleted == 0 {
 			deleted = 1
-			require.NoError(t, f.client.XDel(t.Context(), finishedKey(s), got[0].Messages[0].ID).Err())
+			require.NoError(t, f.client.XDel(t.Context(), f.finishedKey(s), got[0].Messages[0].ID).Err())
 		}
 	}
 	require.Equal(t, 1, deleted)
@@ -96,7 +96,7 @@ func testMessagesInOrder(t *testing.T, f *fixture) {
 	owners := func() map[string]int {
 		of := map[string]int{}
 		for n := range streams {
-			if name, err := f.client.Get(t.Context(), ownerKey(n)).Result(); err == nil {
+			if name, err := f.client.Get(t.Context(), f.ownerKey(n)).Result(); err == nil {
 				of[name]++
 			}
 		}
@@ -143,9 +143,9 @@ func testStreamsOfTheKilled(t *testing.T, f *fixture) {
 		f.publish(t, "m", fmt.Sprint(i))
 	}
 	for n := range streams {
-		require.NoError(t, f.client.Set(t.Context(), ownerKey(n), "killed", 300*time.Millisecond).Err())
-		require.NoError(t, f.client.XGroupCreateMkStream(t.Context(), finishedKey(n), group, "0").Err())
-		err := f.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{Group: group, Consumer: "killed", Streams: []string{finishedKey(n), ">"}, Block: -1}).Err()
+		require.NoError(t, f.client.Set(t.Context(), f.ownerKey(n), "killed", 300*time.Millisecond).Err())
+		require.NoError(t, f.client.XGroupCreateMkStream(t.Context(), f.finishedKey(n), group, "0").Err())
+		err := f.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{Group: group, Consumer: "killed", Streams: []string{f.finishedKey(n), ">"}, Block: -1}).Err()
 		if !errors.Is(err, redis.Nil) {
 			require.NoError(t, err)
 		}
@@ -154,7 +154,7 @@ func testStreamsOfTheKilled(t *testing.T, f *fixture) {
 	f.consume(t, "next", func(ctx context.Context, m labelling.Message) error {
 		in.put(m)
 		for s := range streams {
-			owner, err := f.client.Get(ctx, ownerKey(s)).Result()
+			owner, err := f.client.Get(ctx, f.ownerKey(s)).Result()
 			assert.True(t, errors.Is(err, redis.Nil) || owner != "killed" || streamFor(m) != s, "its lease has not ended")
 		}
 		return nil
@@ -225,7 +225,7 @@ func testMessagesTakenTooLate(t *testing.T, f *fixture) {
 	f.consume(t, "owner", func(_ context.Context, m labelling.Message) error { in.put(m); return nil })
 	f.backlog(t, 0, 0)
 	f.publish(t, "late", "x")
-	key := finishedKey(streamFor(labelling.Message{Project: f.project, Item: "x"}))
+	key := f.finishedKey(streamFor(labelling.Message{Project: f.project, Item: "x"}))
 	for n := 0; ; n++ { // until it is faster than the owner
 		got, err := f.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{Group: group, Consumer: "late", Streams: []string{key, ">"}, Block: -1}).Result()
 		if err == nil && len(got) > 0 {

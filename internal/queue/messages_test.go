@@ -89,7 +89,7 @@ func TestConsumersAreForgotten(t *testing.T) {
 	f := newFixture(t, serverClient(t))
 	names := func() (all []string) {
 		for n := range streams {
-			consumers, err := f.client.XInfoConsumers(t.Context(), finishedKey(n), group).Result()
+			consumers, err := f.client.XInfoConsumers(t.Context(), f.finishedKey(n), group).Result()
 			if err != nil {
 				continue // nobody has consumed from this one yet
 			}
@@ -124,7 +124,7 @@ func testMessagesAreSentOnce(t *testing.T, f *fixture) {
 	f.backlog(t, 2, 0)
 	// What the stream has lost does not wait.
 	for n := range streams {
-		require.NoError(t, f.client.Del(t.Context(), finishedKey(n)).Err())
+		require.NoError(t, f.client.Del(t.Context(), f.finishedKey(n)).Err())
 	}
 	f.backlog(t, 0, 0)
 	f.publish(t, "late", "i1")
@@ -150,7 +150,7 @@ func testMessagesAreSentOnce(t *testing.T, f *fixture) {
 	f.backlog(t, 0, 0)
 	assert.Len(t, in.all(), 3)
 	for n := range streams {
-		left, err := f.client.Exists(t.Context(), sentKey(n)).Result()
+		left, err := f.client.Exists(t.Context(), f.sentKey(n)).Result()
 		require.NoError(t, err)
 		assert.Zero(t, left, "what was handled is forgotten")
 	}
@@ -266,7 +266,7 @@ func testWhoEndsWantsNothing(t *testing.T, f *fixture) {
 	stop := f.consume(t, "ends", handle)
 	require.Eventually(t, func() bool {
 		for n := range streams {
-			if text, err := f.client.Get(t.Context(), wantedKey(n)).Result(); err == nil && strings.Contains(text, `"ends"`) {
+			if text, err := f.client.Get(t.Context(), f.wantedKey(n)).Result(); err == nil && strings.Contains(text, `"ends"`) {
 				return true
 			}
 		}
@@ -274,7 +274,7 @@ func testWhoEndsWantsNothing(t *testing.T, f *fixture) {
 	}, 20*time.Second, time.Millisecond)
 	stop()
 	for n := range streams {
-		for _, key := range []string{ownerKey(n), wantedKey(n)} {
+		for _, key := range []string{f.ownerKey(n), f.wantedKey(n)} {
 			text, err := f.client.Get(t.Context(), key).Result()
 			if !errors.Is(err, redis.Nil) {
 				require.NoError(t, err)

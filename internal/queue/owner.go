@@ -43,7 +43,7 @@ func (w *worker) ownOrHandOver(ctx context.Context) error {
 
 func (w *worker) ask(ctx context.Context, willing bool) error {
 	asked := time.Now()
-	ours, err := w.flag(ctx, "own a stream of messages", ownScript, []string{ownerKey(w.n), wantedKey(w.n)},
+	ours, err := w.flag(ctx, "own a stream of messages", ownScript, []string{w.ownerKey(w.n), w.wantedKey(w.n)},
 		w.consumer, w.o.Lease.Milliseconds(), w.share.owned.Load(), bit(willing))
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (w *worker) disown(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	w.note(false)
-	if _, err := w.flag(ctx, "give up a stream of messages", ownScript, []string{ownerKey(w.n), wantedKey(w.n)}, w.consumer, 0, 0, bit(false)); err != nil {
+	if _, err := w.flag(ctx, "give up a stream of messages", ownScript, []string{w.ownerKey(w.n), w.wantedKey(w.n)}, w.consumer, 0, 0, bit(false)); err != nil {
 		w.o.Log.WarnContext(ctx, "a stream of messages was not given up; others can have it in a moment", "stream", w.n, "error", err)
 	}
 }

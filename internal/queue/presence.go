@@ -13,12 +13,12 @@ import (
 // Heartbeat says that a user is online, and at work in some projects. Presence needs no truth: after Redis was emptied it is there
 // again with the next heartbeats.
 func (q *Queue) Heartbeat(ctx context.Context, u labelling.UserID, projects []project.ID) error {
-	n, _, err := q.online(ctx, onlineUsersKey, string(u), false)
+	n, _, err := q.online(ctx, q.onlineUsersKey(), string(u), false)
 	if err != nil {
 		return err
 	}
 	for _, p := range projects {
-		if _, _, err := q.online(ctx, keysOf(p).online(), string(u), false); err != nil {
+		if _, _, err := q.online(ctx, q.keysOf(p).online(), string(u), false); err != nil {
 			return err
 		}
 	}
@@ -27,13 +27,13 @@ func (q *Queue) Heartbeat(ctx context.Context, u labelling.UserID, projects []pr
 
 // Online returns who is at work in a project, the one heard of last at the end.
 func (q *Queue) Online(ctx context.Context, p project.ID) ([]labelling.Online, error) {
-	_, users, err := q.online(ctx, keysOf(p).online(), "", true)
+	_, users, err := q.online(ctx, q.keysOf(p).online(), "", true)
 	return users, err
 }
 
 // OnlineCount returns how many users are online, in whatever project or none.
 func (q *Queue) OnlineCount(ctx context.Context) (int, error) {
-	n, _, err := q.online(ctx, onlineUsersKey, "", false)
+	n, _, err := q.online(ctx, q.onlineUsersKey(), "", false)
 	if err != nil {
 		return 0, err
 	}
@@ -43,7 +43,7 @@ func (q *Queue) OnlineCount(ctx context.Context) (int, error) {
 // writeCount shows the number under the document's key. That one lives in another slot than the set, so it follows a moment later, and
 // goes when nobody is left to write it.
 func (q *Queue) writeCount(ctx context.Context, n int) error {
-	if err := q.client.Set(ctx, onlineCountKey, n, q.o.Presence).Err(); err != nil {
+	if err := q.client.Set(ctx, q.onlineCountKey(), n, q.o.Presence).Err(); err != nil {
 		return failed("write down how many are online", err)
 	}
 	return nil

@@ -43,7 +43,7 @@ func testProgress(t *testing.T, f *fixture) {
 		require.NotNil(t, second)
 		assert.Equal(t, []any{first.StartedAt, 2}, []any{second.StartedAt, second.ItemsRead})
 		require.ErrorIs(t, f.Progress(ctx, f.project, "two", 9, 0), labelling.ErrRebuilding)
-		lasts, err := f.client.PTTL(ctx, keysOf(f.project).progress()).Result()
+		lasts, err := f.client.PTTL(ctx, f.keysOf(f.project).progress()).Result()
 		require.NoError(t, err)
 		assert.True(t, lasts > 0 && lasts <= rebuildLease, "whoever is killed rebuilds nothing: %v", lasts)
 		require.NoError(t, end("one"))

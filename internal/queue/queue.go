@@ -24,6 +24,7 @@ import (
 // Queue keeps the queues of all projects. It is safe for concurrent use. Errors of its methods are faults: those of the labelling
 // package, and Unavailable when Redis does not answer; a call that failed so may have been carried out, and can be repeated.
 type Queue struct {
+	space
 	client   redis.UniversalClient
 	blocking redis.UniversalClient
 	places   chan struct{} // of those who wait for events; nil without a bound
@@ -35,6 +36,7 @@ var _ labelling.Coordinator = (*Queue)(nil)
 
 // Options say how a queue behaves. Zero values stand for the defaults, which fit production.
 type Options struct {
+	Prefix string // of all keys, without braces: that of this Taggie, if several share the Redis
 	// Blocking is the client for commands that wait: they hold a connection each, one for every project whose events are read
 	// and one for every stream of messages. By default it is the client for everything.
 	Blocking    redis.UniversalClient
@@ -68,7 +70,7 @@ func New(client redis.UniversalClient, o Options) *Queue {
 	o.Lease = or(o.Lease, 3*time.Second)
 	o.Tries = or(o.Tries, 10)
 	o.Forget = or(o.Forget, 24*time.Hour)
-	q := &Queue{client: client, blocking: o.Blocking, o: o}
+	q := &Queue{space: spaceOf(o.Prefix), client: client, blocking: o.Blocking, o: o}
 	if o.Waiting > 0 {
 		q.places = make(chan struct{}, o.Waiting)
 	}
@@ -94,7 +96,7 @@ func (q *Queue) Now(ctx context.Context) (time.Time, error) {
 
 // Turn reports whether it is this server's turn to do something that one of all servers does once in a while. The turn ends by itself.
 func (q *Queue) Turn(ctx context.Context, what string, lasts time.Duration) (bool, error) {
-	mine, err := q.client.SetNX(ctx, turnKey(what), 1, lasts).Result()
+	mine, err := q.client.SetNX(ctx, q.turnKey(what), 1, lasts).Result()
 	if err != nil {
 		return false, failed("ask for a turn", err)
 	}

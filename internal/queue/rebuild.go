@@ -26,7 +26,7 @@ const (
 // project's events. It reports false when the project is ready and always is not set: then somebody else was faster, and there is
 // nothing to do. ErrRebuilding while somebody else does it.
 func (q *Queue) Begin(ctx context.Context, p project.ID, token string, always bool) (bool, error) {
-	k := keysOf(p)
+	k := q.keysOf(p)
 	return q.flag(ctx, "begin to rebuild a queue", beginScript, []string{k.rebuild(), k.epoch()},
 		token, rebuildLease.Milliseconds(), bit(always))
 }
@@ -82,7 +82,7 @@ type (
 
 // Load adds a part of the truth to what the rebuild prepares. ErrRebuilding when somebody else took over.
 func (q *Queue) Load(ctx context.Context, p project.ID, token string, part labelling.Part) error {
-	k := keysOf(p)
+	k := q.keysOf(p)
 	keys := append([]string{k.rebuild()}, q.stagedKeys(k, token)...)
 	places := map[string]int{}
 	place := func(key string) int {
@@ -150,7 +150,7 @@ func (q *Queue) Load(ctx context.Context, p project.ID, token string, part label
 // counts are those of the parts, and there are as many CLAIMED items as claims. The queue is empty until Fill. A project that is
 // new is begun and committed without any part. ErrRebuilding when somebody else took over.
 func (q *Queue) Commit(ctx context.Context, p project.ID, token string, s labelling.Settings) error {
-	k := keysOf(p)
+	k := q.keysOf(p)
 	users, teams, err := q.loaded(ctx, k, token)
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (q *Queue) over(ctx context.Context, p project.ID, token string) {
 }
 
 func (q *Queue) progress(ctx context.Context, p project.ID, token, read, total string) error {
-	k := keysOf(p)
+	k := q.keysOf(p)
 	_, err := q.run(ctx, "write down how far a rebuild is", progressScript, []string{k.rebuild(), k.progress(), k.metadata()},
 		token, read, rebuildLease.Milliseconds(), total)
 	return err
@@ -200,7 +200,7 @@ func (q *Queue) progress(ctx context.Context, p project.ID, token, read, total s
 
 // Rebuilding returns how far the rebuild of a project is, and whether there is one.
 func (q *Queue) Rebuilding(ctx context.Context, p project.ID) (labelling.Progress, bool, error) {
-	found, err := q.client.HGetAll(ctx, keysOf(p).progress()).Result()
+	found, err := q.client.HGetAll(ctx, q.keysOf(p).progress()).Result()
 	if err != nil {
 		return labelling.Progress{}, false, failed("read how far a rebuild is", err)
 	}
@@ -213,7 +213,7 @@ func (q *Queue) Rebuilding(ctx context.Context, p project.ID) (labelling.Progres
 
 // Abort gives up a rebuild. The project stays not ready, for the next one to rebuild.
 func (q *Queue) Abort(ctx context.Context, p project.ID, token string) error {
-	k := keysOf(p)
+	k := q.keysOf(p)
 	users, teams, err := q.loaded(ctx, k, token)
 	if err != nil {
 		return err

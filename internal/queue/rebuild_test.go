@@ -84,7 +84,7 @@ func testRebuild(t *testing.T, f *fixture) {
 
 	_, err = f.Read(t.Context(), f.project, old, 10, 0)
 	require.ErrorIs(t, err, labelling.ErrGap)
-	events, err := f.client.XRange(t.Context(), keysOf(f.project).events(), "-", "+").Result()
+	events, err := f.client.XRange(t.Context(), f.keysOf(f.project).events(), "-", "+").Result()
 	require.NoError(t, err)
 	require.Len(t, events, 1)
 	assert.Equal(t, string(labelling.Restarted), events[0].Values["cause"])
@@ -127,7 +127,7 @@ func testRebuildOnce(t *testing.T, f *fixture) {
 	require.NoError(t, f.Load(t.Context(), f.project, first, labelling.Part{Counts: labelling.Counts{New: 100}}))
 
 	// The first one hangs until its lease is over, and another takes over.
-	require.NoError(t, f.client.Del(t.Context(), keysOf(f.project).rebuild()).Err())
+	require.NoError(t, f.client.Del(t.Context(), f.keysOf(f.project).rebuild()).Err())
 	began, err = f.Begin(t.Context(), f.project, second, false)
 	require.NoError(t, err)
 	require.True(t, began)

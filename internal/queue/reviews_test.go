@@ -101,7 +101,7 @@ func testLeasedReviews(t *testing.T, f *fixture) {
 	assert.Len(t, lease("ada", 1, nil), 1, "the rest is given back")
 	assert.Len(t, lease("lin", 4, nil, "b", "d"), 3)
 
-	k := keysOf(f.project)
+	k := f.keysOf(f.project)
 	for _, key := range []string{k.reviewing(), k.userReviews("ada")} {
 		ends, err := f.client.PTTL(t.Context(), key).Result()
 		require.NoError(t, err)

@@ -95,7 +95,7 @@ func TestScriptsDeclareTheirKeysInOneSlot(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	t.Cleanup(func() { _ = client.Close() })
 	client.AddHook(r)
-	f := &fixture{Queue: New(client, Options{}), project: "p1"}
+	f := &fixture{Queue: New(client, Options{Prefix: "eu:"}), project: "p1"}
 	ctx := t.Context()
 	for _, call := range calls(f, 1) {
 		_ = call(ctx)
@@ -129,8 +129,8 @@ func TestScriptsDeclareTheirKeysInOneSlot(t *testing.T) {
 		seen[name] = max(seen[name], len(one.keys))
 		for _, key := range one.keys {
 			assert.Equal(t, slot(one.keys[0]), slot(key), "%s: %s and %s", name, one.keys[0], key)
-			assert.True(t, strings.HasPrefix(key, "taggie:"), key)
-			for _, alone := range []string{sizeKey, onlineCountKey} {
+			assert.True(t, strings.HasPrefix(key, "eu:taggie:"), key)
+			for _, alone := range []string{f.sizeKey(), f.onlineCountKey()} {
 				assert.NotEqual(t, alone, key, "has no project")
 			}
 		}
@@ -155,7 +155,7 @@ func TestScriptsUseDeclaredKeysOnly(t *testing.T) {
 	)
 	for name := range scriptsByName(t) {
 		text := strip(source(t, name))
-		assert.NotContains(t, text, "'taggie:", "%s spells a key", name)
+		assert.NotContains(t, text, "taggie:", "%s spells a key", name)
 		declared := map[string]bool{"counts[i]": true, "counts[i][1]": true} // tables of elements of KEYS
 		for _, m := range local.FindAllStringSubmatch(text, -1) {
 			variables := strings.Split(m[1], ",")

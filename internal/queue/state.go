@@ -25,7 +25,7 @@ func (q *Queue) State(ctx context.Context, p project.ID) (labelling.State, error
 // Snapshot returns the same with the acknowledged claims of a user and the statistics of teams, in the order they are given in,
 // all of one moment: events after the position are news to all of it. ErrNotReady.
 func (q *Queue) Snapshot(ctx context.Context, p project.ID, u labelling.UserID, teams []string) (labelling.Snapshot, error) {
-	k := keysOf(p)
+	k := q.keysOf(p)
 	keys := []string{k.epoch(), k.metadata(), k.queue(), k.events(), k.claims(), k.userQueue(u), k.reviews()}
 	for _, team := range teams {
 		keys = append(keys, k.team(team))
@@ -79,7 +79,7 @@ func (q *Queue) Snapshot(ctx context.Context, p project.ID, u labelling.UserID, 
 
 // StatisticsOf returns what the members of teams did, in the order the teams are given in. ErrNotReady.
 func (q *Queue) StatisticsOf(ctx context.Context, p project.ID, teams []string) ([]labelling.Statistics, error) {
-	k := keysOf(p)
+	k := q.keysOf(p)
 	keys := []string{k.epoch()}
 	for _, team := range teams {
 		keys = append(keys, k.team(team))
@@ -101,7 +101,7 @@ func (q *Queue) StatisticsOf(ctx context.Context, p project.ID, teams []string) 
 // ToReview returns how many efforts of an author and a category await a review, "" for all of them, and how many of these are of a user.
 // ErrNotReady.
 func (q *Queue) ToReview(ctx context.Context, p project.ID, author labelling.UserID, category string, of labelling.UserID) (all, own int, err error) {
-	k := keysOf(p)
+	k := q.keysOf(p)
 	reply, err := q.run(ctx, "count what is to review", reviewsScript, []string{k.epoch(), k.reviews()}, reviewsOf(author, category), reviewsOf(of, category))
 	if err != nil {
 		return 0, 0, err
@@ -173,7 +173,7 @@ func statistics(team string, fields any) labelling.Statistics {
 
 // Size returns how many ids the queues of projects hold that have no size of their own.
 func (q *Queue) Size(ctx context.Context) (int, error) {
-	n, err := q.client.Get(ctx, sizeKey).Int()
+	n, err := q.client.Get(ctx, q.sizeKey()).Int()
 	switch {
 	case errors.Is(err, redis.Nil):
 		return labelling.QueueSize, nil
@@ -185,7 +185,7 @@ func (q *Queue) Size(ctx context.Context) (int, error) {
 
 // SetSize sets that number.
 func (q *Queue) SetSize(ctx context.Context, n int) error {
-	if err := q.client.Set(ctx, sizeKey, n, 0).Err(); err != nil {
+	if err := q.client.Set(ctx, q.sizeKey(), n, 0).Err(); err != nil {
 		return failed("set the size of queues", err)
 	}
 	return nil
@@ -195,7 +195,7 @@ func (q *Queue) SetSize(ctx context.Context, n int) error {
 // waits already, is reserved or claimed, or is kept for its author is left out, and the queue never holds more ids than items are
 // counted as NEW. It returns how many were appended and how many the queue still lacks, within both bounds. ErrNotReady.
 func (q *Queue) Fill(ctx context.Context, p project.ID, ids []string, size int) (added, missing int, err error) {
-	k := keysOf(p)
+	k := q.keysOf(p)
 	args := make([]any, 0, 1+len(ids))
 	args = append(args, size)
 	for _, id := range ids {
@@ -229,7 +229,7 @@ func (q *Queue) Resume(ctx context.Context, p project.ID, by labelling.UserID) (
 }
 
 func (q *Queue) pause(ctx context.Context, p project.ID, by labelling.UserID, paused bool) (bool, error) {
-	k := keysOf(p)
+	k := q.keysOf(p)
 	return q.flag(ctx, "pause or resume a project", pauseScript,
 		[]string{k.epoch(), k.metadata(), k.queue(), k.events(), k.present()}, bit(paused), string(by), q.o.MaxEvents)
 }
@@ -237,7 +237,7 @@ func (q *Queue) pause(ctx context.Context, p project.ID, by labelling.UserID, pa
 // SetSettings writes down what the queue knows of the project itself; Paused is left to Pause and Resume. A queue that is too long
 // is cut. Subscribers are told of another size and of other lists, by whom. ErrNotReady.
 func (q *Queue) SetSettings(ctx context.Context, p project.ID, s labelling.Settings, by labelling.UserID) error {
-	k := keysOf(p)
+	k := q.keysOf(p)
 	keys := []string{k.epoch(), k.metadata(), k.queue(), k.queued(), k.labels(labelling.Categories), k.labels(labelling.Subcategories), k.events()}
 	args := []any{s.Name, s.Size, string(by), q.o.MaxEvents, len(s.Teams), len(s.Categories)}
 	for _, team := range s.Teams {

@@ -138,7 +138,7 @@ func (t *told) since(key, epoch string, from time.Time) (ids []string, all bool)
 // Keeps reports whether Redis has each event of the epoch that it has told this process of since, in answer to a change that this process made. It
 // is false, too, when these were more than are remembered. What was trimmed is not missed.
 func (q *Queue) Keeps(ctx context.Context, p project.ID, epoch string, since time.Time) (bool, error) {
-	k := keysOf(p)
+	k := q.keysOf(p)
 	ids, all := q.told.since(k.epoch(), epoch, since)
 	if !all {
 		return false, nil

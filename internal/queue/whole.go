@@ -15,7 +15,7 @@ import (
 // Fits returns the position in the events of a project, and whether an earlier one is still what it was; the zero Cursor always is. An ID
 // of "" asks for the epoch alone. ErrNotReady.
 func (q *Queue) Fits(ctx context.Context, p project.ID, was labelling.Cursor) (labelling.Cursor, bool, error) {
-	k := keysOf(p)
+	k := q.keysOf(p)
 	reply, err := q.run(ctx, "compare a position in events", fitsScript, []string{k.epoch(), k.events()}, was.Epoch, was.ID)
 	if err != nil {
 		return labelling.Cursor{}, false, err
@@ -28,7 +28,7 @@ func (q *Queue) Fits(ctx context.Context, p project.ID, was labelling.Cursor) (l
 
 // Condemn has a project be not ready, so that it is rebuilt, unless its epoch is another one by now. It reports whether it did.
 func (q *Queue) Condemn(ctx context.Context, p project.ID, epoch string) (bool, error) {
-	return q.flag(ctx, "give up a queue", condemnScript, []string{keysOf(p).epoch()}, epoch)
+	return q.flag(ctx, "give up a queue", condemnScript, []string{q.keysOf(p).epoch()}, epoch)
 }
 
 // wholeAtOnce is how many keys are looked at in one script.
@@ -36,12 +36,12 @@ const wholeAtOnce = 500
 
 // Whole reports whether the keys of a project fit together. When they do not, the project is not ready any more. ErrNotReady.
 func (q *Queue) Whole(ctx context.Context, p project.ID) (bool, error) {
-	k := keysOf(p)
+	k := q.keysOf(p)
 	names, err := q.client.SMembers(ctx, k.present()).Result()
 	if err != nil {
 		return false, failed("read which keys there are", err)
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !strings.Contains(name, string(k)) })
+	names = slices.DeleteFunc(names, func(name string) bool { return !k.has(name) })
 	slices.Sort(names)
 	for first := true; first || len(names) > 0; first = false {
 		n := min(len(names), wholeAtOnce)
@@ -84,7 +84,7 @@ func (q *Queue) Identities(ctx context.Context, ids []project.ID) ([]string, err
 		var err error
 		if cluster == nil {
 			found[i], err = ask(q.client, "")
-		} else if node, none := cluster.MasterForKey(ctx, keysOf(p).epoch()); none != nil {
+		} else if node, none := cluster.MasterForKey(ctx, q.keysOf(p).epoch()); none != nil {
 			err = failed("find the master of a project", none)
 		} else {
 			found[i], err = ask(node, node.Options().Addr)

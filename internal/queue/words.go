@@ -13,7 +13,7 @@ import (
 
 // Top returns the words of a set that are used most, the first one first. ErrNotReady.
 func (q *Queue) Top(ctx context.Context, p project.ID, w labelling.Words) ([]labelling.Used, error) {
-	reply, err := q.words(ctx, p, keysOf(p).top(w), "top", labelling.TopUsed)
+	reply, err := q.words(ctx, p, q.keysOf(p).top(w), "top", labelling.TopUsed)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (q *Queue) Keywords(ctx context.Context, p project.ID, prefix string, n int
 		first = "(" + string(prefix[0]-1) + "\xff"
 	}
 	// No text has the byte 255, so it stands after all that begin with the prefix.
-	reply, err := q.words(ctx, p, keysOf(p).keywords(), "range", n, first, "("+prefix+"\xff")
+	reply, err := q.words(ctx, p, q.keysOf(p).keywords(), "range", n, first, "("+prefix+"\xff")
 	found := texts(reply)
 	for i, member := range found {
 		_, found[i], _ = strings.Cut(member, completes)
@@ -58,12 +58,12 @@ func (q *Queue) Labels(ctx context.Context, p project.ID, w labelling.Words) ([]
 	if w == labelling.Keywords {
 		return nil, errors.New("keywords are no labels")
 	}
-	reply, err := q.words(ctx, p, keysOf(p).labels(w), "list", math.MaxInt32)
+	reply, err := q.words(ctx, p, q.keysOf(p).labels(w), "list", math.MaxInt32)
 	return texts(reply), err
 }
 
 func (q *Queue) words(ctx context.Context, p project.ID, key, how string, args ...any) (any, error) {
-	reply, err := q.run(ctx, "read words", wordsScript, []string{keysOf(p).epoch(), key}, append([]any{how}, args...)...)
+	reply, err := q.run(ctx, "read words", wordsScript, []string{q.keysOf(p).epoch(), key}, append([]any{how}, args...)...)
 	if err != nil || len(reply) == 0 {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func TestLimitsDoNotWaitForRedis(t *testing.T) {
 			require.NoError(t, err)
 			client := redis.NewUniversalClient(&options)
 			t.Cleanup(func() { _ = client.Close() })
-			limiter := edge.NewLimiter(client, "email", 60, time.Second, time.Now)
+			limiter := edge.NewLimiter(edge.Redis{Client: client}, "email", 60, time.Second, time.Now)
 			start := time.Now()
 			for range 50 {
 				_, err := limiter.Allow(t.Context(), "ada")

@@ -10,7 +10,7 @@ local guarded, there = {}, {}
 if redis.call('EXISTS', KEYS[1]) == 1 then
   for i = 2, #KEYS do
     local key = KEYS[i]
-    if not string.find(key, 'user:later:', 1, true) and not string.find(key, 'user:skipped:', 1, true) then
+    if not string.find(key, ':user:later:{', 1, true) and not string.find(key, ':user:skipped:{', 1, true) then
       guarded[#guarded + 1] = key
       there[key] = redis.call('EXISTS', key)
       if there[key] == 0 and redis.call('SISMEMBER', present, key) == 1 then
