@@ -50,6 +50,8 @@ func boardPolicy(pictures []string) string {
 type Options struct {
 	// Pictures lists the origins from which the board may show pictures, besides our own.
 	Pictures []string
+	// PathPrefix is the path below which the pages are served, such as "/taggie". It has been removed from requests.
+	PathPrefix string
 }
 
 // Built reports whether the pages were built before the program was.
@@ -91,6 +93,9 @@ func newHandler(files fs.FS, named map[string]string, o Options) http.Handler {
 		if err != nil {
 			return err
 		}
+		if path.Ext(name) == ".html" { // what people read; all addresses in the pages are relative
+			body = bytes.ReplaceAll(body, []byte("<code>/graphql</code>"), []byte("<code>"+o.PathPrefix+"/graphql</code>"))
+		}
 		at, found := named[name]
 		if !found {
 			at = "/" + strings.TrimSuffix(name, ".gz")
@@ -119,12 +124,12 @@ func newHandler(files fs.FS, named map[string]string, o Options) http.Handler {
 		p, found := pages[r.URL.Path]
 		switch {
 		case r.URL.Path == board+"/":
-			http.Redirect(w, r, (&url.URL{Path: board, RawQuery: r.URL.RawQuery}).String(), http.StatusMovedPermanently)
+			http.Redirect(w, r, (&url.URL{Path: o.PathPrefix + board, RawQuery: r.URL.RawQuery}).String(), http.StatusMovedPermanently)
 		case !found:
-			http.Error(w, "There is no such page. GraphiQL is at /, the board at /board, the API at /graphql.", http.StatusNotFound)
+			http.Error(w, fmt.Sprintf("There is no such page. GraphiQL is at %[1]s/, the board at %[1]s/board, the API at %[1]s/graphql.", o.PathPrefix), http.StatusNotFound)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
-			http.Error(w, "This page answers GET and HEAD only. The API is at /graphql.", http.StatusMethodNotAllowed)
+			http.Error(w, "This page answers GET and HEAD only. The API is at "+o.PathPrefix+"/graphql.", http.StatusMethodNotAllowed)
 		default:
 			p.serve(w, r)
 		}

@@ -61,7 +61,7 @@ export async function openPage(browser, origin, path, { pictures = [], expected,
     const url = request.url();
     const picture = request.resourceType() === 'image' && pictures.includes(new URL(url).origin);
     if (!url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url) && !picture) complaints.push(`request to ${url}`);
-    if (new URL(url).pathname === '/graphql') operations.push(request);
+    if (new URL(url).pathname.endsWith('/graphql')) operations.push(request);
   });
   context.on('response', (response) => {
     if (response.status() >= 400) complaints.push(`${response.status()} for ${response.url()}`);
@@ -123,7 +123,7 @@ export async function openTab(page, title) {
 /** Runs the active tab with Ctrl+Enter; returns the request and its answer. */
 export async function run(page) {
   const [response] = await Promise.all([
-    page.waitForResponse((r) => new URL(r.url()).pathname === '/graphql' && !/IntrospectionQuery/.test(r.request().postData())),
+    page.waitForResponse((r) => new URL(r.url()).pathname.endsWith('/graphql') && !/IntrospectionQuery/.test(r.request().postData())),
     page.keyboard.press('Control+Enter'),
   ]);
   return { request: response.request(), status: response.status(), answer: await response.json() };

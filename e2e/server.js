@@ -21,7 +21,7 @@ const DEMO_MS = 120_000;
 export async function startServer(variables = {}, kept = undefined) {
   const data = kept ?? (await mkdtemp(path.join(tmpdir(), 'taggie-e2e-')));
   const address = `127.0.0.1:${await freePort()}`;
-  const origin = `http://${address}`;
+  const origin = `http://${address}${variables.TAGGIE_PATH_PREFIX ?? ''}`; // the pages are below it
 
   const environment = { ...process.env, ...variables, TAGGIE_DATA: data, TAGGIE_ADDR: address };
   const binary = path.resolve(here, process.env.TAGGIE_BIN ?? '../bin/taggie');

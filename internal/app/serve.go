@@ -85,10 +85,10 @@ func Serve(ctx context.Context, use Serving) error {
 	if a.noJobs = use.NoJobs; use.NoAPI {
 		a.Handler = onlyProbes(a.Handler)
 	}
-	log.InfoContext(ctx, "listening", "url", cfg.Scheme()+"://"+listener.Addr().String(), "version", use.Version)
+	log.InfoContext(ctx, "listening", "url", cfg.Scheme()+"://"+listener.Addr().String()+cfg.PathPrefix, "version", use.Version)
 	return a.Serve(ctx, listener, func(ctx context.Context) {
 		if use.Demo {
-			a.firstDemo(ctx, "http://"+listener.Addr().String())
+			a.firstDemo(ctx, "http://"+listener.Addr().String()+cfg.PathPrefix)
 		}
 	})
 }

@@ -137,7 +137,7 @@ func withStores(ctx context.Context, t *Terminal, do func(*app.Stores) error) er
 }
 
 type demoCommand struct {
-	URL    string        `help:"Where the server listens; from TAGGIE_ADDR when left out."`
+	URL    string        `help:"Where the server listens, with its path prefix; from TAGGIE_ADDR and TAGGIE_PATH_PREFIX when left out."`
 	NoCrew bool          `name:"no-crew" help:"Only load the data."`
 	Crew   int           `default:"6" help:"How many labellers are at work."`
 	For    time.Duration `default:"15m" help:"How long they work; 0 for until nothing is left."`
@@ -162,7 +162,7 @@ func (c demoCommand) Run(ctx context.Context, t *Terminal) error {
 	}
 	url := c.URL
 	if url == "" {
-		url = cfg.Scheme() + "://" + cfg.Addr
+		url = cfg.Scheme() + "://" + cfg.Addr + cfg.PathPrefix
 	}
 	if !strings.Contains(url, "://") {
 		url = "http://" + url

@@ -34,6 +34,8 @@ func (c *checker) set(variable string) bool { return c.values[variable] != "" }
 var (
 	// Table names are 3 to 255 of these characters (DynamoDB, "Naming rules"); the rest is for our own names.
 	tablePrefix = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,200}$`)
+	// Letters of which no two spellings mean the same, and no . or .. between slashes.
+	pathPrefix = regexp.MustCompile(`^(/[a-zA-Z0-9_-][a-zA-Z0-9_.-]*)+$`)
 	// Braces would move what Redis Cluster hashes; the rest keeps it out of patterns, as in the rules for access to Redis.
 	redisPrefix = regexp.MustCompile(`^[a-zA-Z0-9_.:-]{1,64}$`)
 	bucketName  = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
@@ -44,6 +46,10 @@ var (
 func (c *checker) forms(config Config) {
 	if _, _, ok := splitAddr(config.Addr); !ok {
 		c.add("TAGGIE_ADDR", "expected host:port with a port from 0 to 65535, such as 127.0.0.1:8080")
+	}
+	if first, _, _ := strings.Cut(strings.TrimPrefix(config.PathPrefix, "/"), "/"); config.PathPrefix != "" &&
+		(!pathPrefix.MatchString(config.PathPrefix) || len(config.PathPrefix) > 128 || slices.Contains([]string{"healthz", "readyz", "metrics"}, first)) {
+		c.add("TAGGIE_PATH_PREFIX", "expected a path of at most 128 bytes that begins with '/' and does not end with it, such as /taggie, of letters, digits, '_', '-' and '.', and not below /healthz, /readyz or /metrics")
 	}
 	if config.MetricsAddr != "" {
 		if _, _, ok := splitAddr(config.MetricsAddr); !ok {

@@ -19,6 +19,7 @@ import (
 // Config holds every setting; the tags are the source of the table in docs/configuration.md (see [Variables]).
 type Config struct {
 	Addr             string         `env:"TAGGIE_ADDR" envDefault:"127.0.0.1:8080" desc:"Address to listen on, as host:port. It must be a loopback address while no issuer and no key is configured."`
+	PathPrefix       string         `env:"TAGGIE_PATH_PREFIX" desc:"Path below which everything is served, such as /taggie, for proxies that pass on requests to it as they are. /healthz and /readyz are also there without it, /metrics only without it. Empty means that Taggie is at /."`
 	TLSCert          string         `env:"TAGGIE_TLS_CERT" desc:"Path of a PEM file with the certificate of the server and those between it and its authority. With it, TAGGIE_ADDR speaks only TLS. Taggie reads it again when it changes. Empty means no TLS."`
 	TLSKey           string         `env:"TAGGIE_TLS_KEY" desc:"Path of a PEM file with the private key of TAGGIE_TLS_CERT. Taggie reads it again when it changes."`
 	Data             string         `env:"TAGGIE_DATA" envDefault:"./data" desc:"Directory of the embedded stores and of the generated secret."`

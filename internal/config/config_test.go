@@ -39,7 +39,7 @@ func TestNothingSetIsTheEmbeddedServerOnLoopback(t *testing.T) {
 
 func TestEverythingSet(t *testing.T) {
 	c, err := config.Load([]string{
-		"TAGGIE_ADDR=:8080", "TAGGIE_DATA=/var/lib/taggie", "TAGGIE_TABLE_PREFIX=prod-", "TAGGIE_REDIS_URL=redis://cache", "TAGGIE_REDIS_PREFIX=eu-1.blue_:",
+		"TAGGIE_ADDR=:8080", "TAGGIE_PATH_PREFIX=/apps/taggie-2.0", "TAGGIE_DATA=/var/lib/taggie", "TAGGIE_TABLE_PREFIX=prod-", "TAGGIE_REDIS_URL=redis://cache", "TAGGIE_REDIS_PREFIX=eu-1.blue_:",
 		"TAGGIE_S3_BUCKET=notes.example", "TAGGIE_SECRET=" + secret32 + "," + secret32 + "2",
 		"TAGGIE_OIDC_ISSUER=https://id.example.com/", "TAGGIE_OIDC_AUDIENCE=web,mobile",
 		"TAGGIE_ALLOWED_ORIGINS=https://a.example,http://localhost:3000", "TAGGIE_TRUSTED_PROXIES=10.0.0.0/8,fd00::/8", "TAGGIE_ALLOWANCES=notes=5,items=7", "TAGGIE_LOG_LEVEL=DEBUG", "TAGGIE_LOG_FORMAT=json",
@@ -60,6 +60,7 @@ func TestEverythingSet(t *testing.T) {
 	assert.Equal(t, "/opt/redis", c.EngineRedis)
 	assert.Equal(t, ":9090", c.MetricsAddr)
 	assert.Equal(t, "eu-1.blue_:", c.RedisPrefix)
+	assert.Equal(t, "/apps/taggie-2.0", c.PathPrefix)
 	assert.False(t, c.EmbeddedDynamoDB())
 	assert.False(t, c.EmbeddedS3())
 	assert.False(t, c.EmbeddedRedis())
@@ -99,6 +100,14 @@ func TestProblems(t *testing.T) {
 		"local issuer on 0.0.0.0":    {[]string{"TAGGIE_ADDR=0.0.0.0:8080"}, "TAGGIE_ADDR", "loopback"},
 		"local issuer on [::]":       {[]string{"TAGGIE_ADDR=[::]:8080"}, "TAGGIE_ADDR", "loopback"},
 		"local issuer on a name":     {[]string{"TAGGIE_ADDR=localhost.example.com:8080"}, "TAGGIE_ADDR", "loopback"},
+		"path without a slash":       {[]string{"TAGGIE_PATH_PREFIX=taggie"}, "TAGGIE_PATH_PREFIX", "begins with '/'"},
+		"path that ends with one":    {[]string{"TAGGIE_PATH_PREFIX=/taggie/"}, "TAGGIE_PATH_PREFIX", "does not end with it"},
+		"path of nothing":            {[]string{"TAGGIE_PATH_PREFIX=/"}, "TAGGIE_PATH_PREFIX", "such as /taggie"},
+		"path that goes up":          {[]string{"TAGGIE_PATH_PREFIX=/a/../b"}, "TAGGIE_PATH_PREFIX", "such as /taggie"},
+		"path in two spellings":      {[]string{"TAGGIE_PATH_PREFIX=/%74aggie"}, "TAGGIE_PATH_PREFIX", "letters"},
+		"path as a pattern":          {[]string{"TAGGIE_PATH_PREFIX=/{a}"}, "TAGGIE_PATH_PREFIX", "letters"},
+		"path of a probe":            {[]string{"TAGGIE_PATH_PREFIX=/healthz/a"}, "TAGGIE_PATH_PREFIX", "not below /healthz"},
+		"path in 129 bytes":          {[]string{"TAGGIE_PATH_PREFIX=/" + strings.Repeat("x", 128)}, "TAGGIE_PATH_PREFIX", "at most 128"},
 		"metrics without a port":     {[]string{"TAGGIE_METRICS_ADDR=localhost"}, "TAGGIE_METRICS_ADDR", "127.0.0.1:9090"},
 		"metrics on the same port":   {[]string{"TAGGIE_METRICS_ADDR=127.0.0.1:8080"}, "TAGGIE_METRICS_ADDR", "another"},
 		"metrics of a demo for all":  {[]string{"TAGGIE_METRICS_ADDR=:9090"}, "TAGGIE_METRICS_ADDR", "loopback"},

@@ -45,7 +45,7 @@ func (th *theatre) begin(method, target, body string, headers ...string) *listen
 func (th *theatre) beginFrom(method, target string, body io.Reader, headers ...string) *listener {
 	th.t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	r, err := http.NewRequestWithContext(ctx, method, "http://taggie.test"+target, body)
+	r, err := http.NewRequestWithContext(ctx, method, "http://taggie.test"+th.options.PathPrefix+target, body)
 	require.NoError(th.t, err)
 	r.Header.Set("Accept", eventstream.Media)
 	client := &http.Client{Transport: &http.Transport{DialContext: th.dial, DisableKeepAlives: true}}

@@ -55,6 +55,8 @@ type Options struct {
 	// Requests is the level at which requests are logged, which may change; info when nil.
 	Requests slog.Leveler
 	Console  http.Handler // serves everything that is no route of ours
+	// PathPrefix is the path below which everything is served, such as "/taggie", besides what is asked on the machine itself; see [below].
+	PathPrefix string
 	// Session makes the session of the demo user that GET /session hands to pages of this machine; nil without a local
 	// issuer.
 	Session func(context.Context) (Session, error)
@@ -138,6 +140,9 @@ func New(o Options) (http.Handler, error) {
 	mux.Handle("/", console)
 
 	var h http.Handler = mux
+	if o.PathPrefix != "" {
+		h = below(o.PathPrefix, mux)
+	}
 	if o.LocalOnly {
 		h = thisMachine(h)
 	}

@@ -374,7 +374,7 @@ func (th *theatre) try(subprotocols []string, headers ...string) (*client, *http
 		h.Add(headers[i], headers[i+1])
 	}
 	transport := &http.Transport{DialContext: th.dial, DisableKeepAlives: true}
-	ws, resp, err := websocket.Dial(context.Background(), "ws://taggie.test/graphql", &websocket.DialOptions{
+	ws, resp, err := websocket.Dial(context.Background(), "ws://taggie.test"+th.options.PathPrefix+"/graphql", &websocket.DialOptions{
 		HTTPClient: &http.Client{Transport: transport}, HTTPHeader: h, Subprotocols: subprotocols,
 	})
 	if err != nil {
