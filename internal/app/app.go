@@ -59,6 +59,7 @@ type Application struct {
 	Labelling *labeller
 	Sockets   *connection.Registry
 	Revoked   revocations
+	metrics   *telemetry.Metrics
 	requests  slog.LevelVar // at which requests are logged
 	noJobs    bool          // others run them
 	Draining  atomic.Bool
@@ -66,7 +67,7 @@ type Application struct {
 
 // Assemble wires the rooms: stores under domain services under loaders and resolvers under HTTP.
 func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *telemetry.Metrics, log *slog.Logger) (*Application, error) {
-	a := &Application{Cfg: cfg, Log: log, Stores: s, Sockets: connection.NewRegistry(connection.Bounds{})}
+	a := &Application{Cfg: cfg, Log: log, Stores: s, metrics: metrics, Sockets: connection.NewRegistry(connection.Bounds{})}
 	secrets, err := cursorSecrets(cfg)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/taggie/taggie/internal/config"
 )
@@ -44,6 +45,12 @@ func (c *certificate) config() *tls.Config {
 			return c.current.Load(), nil
 		},
 	}
+}
+
+// expires returns when the certificate in use expires. It looks at the files first, which nobody else does while no connection comes.
+func (c *certificate) expires() time.Time {
+	c.follow(context.Background())
+	return c.current.Load().Leaf.NotAfter
 }
 
 // follow reads the files again if they have changed. It does not wait for another handshake that is reading them.

@@ -13,8 +13,10 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,6 +27,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/httpapi"
+	"github.com/taggie/taggie/internal/telemetry"
 )
 
 // issued is a certificate that signs itself, as its two files have it.
@@ -33,13 +36,15 @@ type issued struct {
 	leaf      *x509.Certificate
 }
 
-func issue(t *testing.T, serial int64) issued {
+func issue(t *testing.T, serial int64) issued { return issueFor(t, serial, time.Hour) }
+
+func issueFor(t *testing.T, serial int64, lasts time.Duration) issued {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "taggie.test"}, DNSNames: []string{"taggie.test"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(lasts), IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	require.NoError(t, err)
@@ -190,4 +195,29 @@ func TestACertificateIsReadWithTheSettings(t *testing.T) {
 	require.NoError(t, load(both...))
 	require.ErrorContains(t, load(both[0]), "TAGGIE_TLS_KEY: required with TAGGIE_TLS_CERT")
 	require.ErrorContains(t, load(both[1]), "TAGGIE_TLS_CERT: required with TAGGIE_TLS_KEY")
+}
+
+func TestMetricsTellWhenTheCertificateInUseExpires(t *testing.T) {
+	first := issue(t, 1)
+	c := certify(t, first)
+	metrics := telemetry.NewMetrics()
+	files, err := openCertificate(c.cert, c.key, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	metrics.Certificate(files.expires)
+	shown := func() string {
+		w := httptest.NewRecorder()
+		metrics.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		_, value, found := strings.Cut(w.Body.String(), "\ntaggie_tls_certificate_expiry_timestamp_seconds ")
+		require.True(t, found, w.Body.String())
+		value, _, _ = strings.Cut(value, "\n")
+		seconds, err := strconv.ParseFloat(value, 64)
+		require.NoError(t, err)
+		return time.Unix(int64(seconds), 0).UTC().String()
+	}
+	assert.Equal(t, first.leaf.NotAfter.String(), shown())
+	third := issueFor(t, 3, 48*time.Hour)
+	replace(t, c.cert, third.cert)
+	assert.Equal(t, first.leaf.NotAfter.String(), shown(), "without its key, the new one is not in use")
+	replace(t, c.key, third.key)
+	assert.Equal(t, third.leaf.NotAfter.String(), shown(), "without a connection")
 }

@@ -148,6 +148,7 @@ func (a *Application) Serve(ctx context.Context, listener net.Listener, started 
 			return err
 		}
 		server.TLSConfig = certificate.config()
+		a.metrics.Certificate(certificate.expires)
 		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 	}
 	go func() { served <- serve(listener) }()

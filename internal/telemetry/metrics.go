@@ -81,6 +81,13 @@ func (m *Metrics) Clock(ahead func() time.Duration) {
 	}, func() float64 { return ahead().Seconds() }))
 }
 
+// Certificate has asked at each scrape when the certificate for TLS expires; expires must not wait.
+func (m *Metrics) Certificate(expires func() time.Time) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "taggie_tls_certificate_expiry_timestamp_seconds", Help: "When the certificate that is in use for TLS expires, in seconds since 1970.",
+	}, func() float64 { return float64(expires().Unix()) }))
+}
+
 // Handler serves the metrics in the format that was asked for.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
