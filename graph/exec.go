@@ -43,6 +43,7 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
 	Annotation() AnnotationResolver
+	BlockedUser() BlockedUserResolver
 	Category() CategoryResolver
 	DeletedProject() DeletedProjectResolver
 	EffortReview() EffortReviewResolver
@@ -138,6 +139,28 @@ type ComplexityRoot struct {
 		After  func(childComplexity int) int
 		Before func(childComplexity int) int
 		Text   func(childComplexity int) int
+	}
+
+	BlockUserPayload struct {
+		More    func(childComplexity int) int
+		NoteIds func(childComplexity int) int
+		User    func(childComplexity int) int
+	}
+
+	BlockedUser struct {
+		At   func(childComplexity int) int
+		User func(childComplexity int) int
+	}
+
+	BlockedUserConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	BlockedUserEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	CancelProjectImportPayload struct {
@@ -583,6 +606,7 @@ type ComplexityRoot struct {
 		AddEntityRelations      func(childComplexity int, input model.AddEntityRelationsInput) int
 		AddNoteTags             func(childComplexity int, input model.AddNoteTagsInput) int
 		AddProjectCategories    func(childComplexity int, input model.AddProjectCategoriesInput) int
+		BlockUser               func(childComplexity int, input model.BlockUserInput) int
 		CancelProjectImport     func(childComplexity int, input model.CancelProjectImportInput) int
 		ChangeNoteDeadline      func(childComplexity int, input model.ChangeNoteDeadlineInput) int
 		ClaimProjectItems       func(childComplexity int, input model.ClaimProjectItemsInput) int
@@ -648,6 +672,7 @@ type ComplexityRoot struct {
 		SignUploadPart          func(childComplexity int, input model.SignUploadPartInput) int
 		SkipProjectItem         func(childComplexity int, input model.SkipProjectItemInput) int
 		StartProjectImport      func(childComplexity int, input model.StartProjectImportInput) int
+		UnblockUser             func(childComplexity int, input model.UnblockUserInput) int
 		UndeleteNote            func(childComplexity int, input model.UndeleteNoteInput) int
 		UndoDeleteProject       func(childComplexity int, input model.UndoDeleteProjectInput) int
 		UndoFinish              func(childComplexity int, input model.UndoFinishInput) int
@@ -1476,6 +1501,10 @@ type ComplexityRoot struct {
 		SubcategoryID func(childComplexity int) int
 	}
 
+	UnblockUserPayload struct {
+		User func(childComplexity int) int
+	}
+
 	UndeleteNotePayload struct {
 		Note func(childComplexity int) int
 	}
@@ -1596,6 +1625,7 @@ type ComplexityRoot struct {
 	}
 
 	User struct {
+		BlockedUsers    func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		CreatedAt       func(childComplexity int) int
 		DeletedProjects func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Email           func(childComplexity int) int
@@ -1661,6 +1691,9 @@ type ComplexityRoot struct {
 
 type AnnotationResolver interface {
 	Text(ctx context.Context, obj *model.Annotation) (*string, error)
+}
+type BlockedUserResolver interface {
+	User(ctx context.Context, obj *user.Block) (*user.User, error)
 }
 type CategoryResolver interface {
 	MergedInto(ctx context.Context, obj *model.Category) (*model.Category, error)
@@ -1738,6 +1771,8 @@ type MutationResolver interface {
 	ShareNote(ctx context.Context, input model.ShareNoteInput) (*model.ShareNotePayload, error)
 	UnshareNote(ctx context.Context, input model.UnshareNoteInput) (*model.UnshareNotePayload, error)
 	EndShares(ctx context.Context, input model.EndSharesInput) (*model.EndSharesPayload, error)
+	BlockUser(ctx context.Context, input model.BlockUserInput) (*model.BlockUserPayload, error)
+	UnblockUser(ctx context.Context, input model.UnblockUserInput) (*model.UnblockUserPayload, error)
 	CreateScope(ctx context.Context, input model.CreateScopeInput) (*model.CreateScopePayload, error)
 	RenameScope(ctx context.Context, input model.RenameScopeInput) (*model.RenameScopePayload, error)
 	PutScopeMember(ctx context.Context, input model.PutScopeMemberInput) (*model.PutScopeMemberPayload, error)
@@ -2029,6 +2064,7 @@ type UserResolver interface {
 	ScoreCount(ctx context.Context, obj *user.User) (*int, error)
 	Items(ctx context.Context, obj *user.User, all bool, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[score.Item], error)
 	ItemUsage(ctx context.Context, obj *user.User) (*score.Usage, error)
+	BlockedUsers(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[user.Block], error)
 }
 type UserStatisticsResolver interface {
 	User(ctx context.Context, obj *labelling.UserStatistics) (*user.User, error)
@@ -2177,6 +2213,70 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AnnotationChange.Text(childComplexity), true
+
+	case "BlockUserPayload.more":
+		if e.ComplexityRoot.BlockUserPayload.More == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BlockUserPayload.More(childComplexity), true
+	case "BlockUserPayload.noteIds":
+		if e.ComplexityRoot.BlockUserPayload.NoteIds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BlockUserPayload.NoteIds(childComplexity), true
+	case "BlockUserPayload.user":
+		if e.ComplexityRoot.BlockUserPayload.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BlockUserPayload.User(childComplexity), true
+
+	case "BlockedUser.blockedAt":
+		if e.ComplexityRoot.BlockedUser.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BlockedUser.At(childComplexity), true
+	case "BlockedUser.user":
+		if e.ComplexityRoot.BlockedUser.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BlockedUser.User(childComplexity), true
+
+	case "BlockedUserConnection.edges":
+		if e.ComplexityRoot.BlockedUserConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BlockedUserConnection.Edges(childComplexity), true
+	case "BlockedUserConnection.nodes":
+		if e.ComplexityRoot.BlockedUserConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BlockedUserConnection.Nodes(childComplexity), true
+	case "BlockedUserConnection.pageInfo":
+		if e.ComplexityRoot.BlockedUserConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BlockedUserConnection.PageInfo(childComplexity), true
+
+	case "BlockedUserEdge.cursor":
+		if e.ComplexityRoot.BlockedUserEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BlockedUserEdge.Cursor(childComplexity), true
+	case "BlockedUserEdge.node":
+		if e.ComplexityRoot.BlockedUserEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BlockedUserEdge.Node(childComplexity), true
 
 	case "CancelProjectImportPayload.import":
 		if e.ComplexityRoot.CancelProjectImportPayload.Import == nil {
@@ -3678,6 +3778,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.AddProjectCategories(childComplexity, args["input"].(model.AddProjectCategoriesInput)), true
+	case "Mutation.blockUser":
+		if e.ComplexityRoot.Mutation.BlockUser == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_blockUser_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.BlockUser(childComplexity, args["input"].(model.BlockUserInput)), true
 	case "Mutation.cancelProjectImport":
 		if e.ComplexityRoot.Mutation.CancelProjectImport == nil {
 			break
@@ -4393,6 +4504,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.StartProjectImport(childComplexity, args["input"].(model.StartProjectImportInput)), true
+	case "Mutation.unblockUser":
+		if e.ComplexityRoot.Mutation.UnblockUser == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_unblockUser_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UnblockUser(childComplexity, args["input"].(model.UnblockUserInput)), true
 	case "Mutation.undeleteNote":
 		if e.ComplexityRoot.Mutation.UndeleteNote == nil {
 			break
@@ -7606,6 +7728,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.TypedFinish.SubcategoryID(childComplexity), true
 
+	case "UnblockUserPayload.user":
+		if e.ComplexityRoot.UnblockUserPayload.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UnblockUserPayload.User(childComplexity), true
+
 	case "UndeleteNotePayload.note":
 		if e.ComplexityRoot.UndeleteNotePayload.Note == nil {
 			break
@@ -7929,6 +8058,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UsedWord.Value(childComplexity), true
 
+	case "User.blockedUsers":
+		if e.ComplexityRoot.User.BlockedUsers == nil {
+			break
+		}
+
+		args, err := ec.field_User_blockedUsers_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.BlockedUsers(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "User.createdAt":
 		if e.ComplexityRoot.User.CreatedAt == nil {
 			break
@@ -8227,6 +8367,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAddNoteTagsInput,
 		ec.unmarshalInputAddProjectCategoriesInput,
 		ec.unmarshalInputAnnotationsStep,
+		ec.unmarshalInputBlockUserInput,
 		ec.unmarshalInputCancelProjectImportInput,
 		ec.unmarshalInputChangeNoteDeadlineInput,
 		ec.unmarshalInputClaimProjectItemsInput,
@@ -8309,6 +8450,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputSignUploadPartInput,
 		ec.unmarshalInputSkipProjectItemInput,
 		ec.unmarshalInputStartProjectImportInput,
+		ec.unmarshalInputUnblockUserInput,
 		ec.unmarshalInputUndeleteNoteInput,
 		ec.unmarshalInputUndoDeleteProjectInput,
 		ec.unmarshalInputUndoFinishInput,
@@ -8684,6 +8826,15 @@ type Mutation {
   notes are shared.
   """
   endShares(input: EndSharesInput!): EndSharesPayload @cost(weight: "101")
+  """
+  Blocks a user: from now on that user can neither share notes with the caller nor add the caller to scopes and projects. They are
+  told the same as if there were no such user. It ends the shares of notes that the user gave the caller, as ` + "`" + `endShares` + "`" + ` does: up to
+  100 at once, and ` + "`" + `more` + "`" + ` says whether to repeat it. Scopes and projects stay: leave them with ` + "`" + `removeScopeMember` + "`" + ` and
+  ` + "`" + `removeProjectMember` + "`" + `. Shares that the caller gave stay, too. EXHAUSTED beyond 1,000 blocked users. For the caller alone.
+  """
+  blockUser(input: BlockUserInput!): BlockUserPayload @cost(weight: "101")
+  "Undoes ` + "`" + `blockUser` + "`" + `. Shares that have ended stay ended. A user who is not blocked is left as they are. For the caller alone."
+  unblockUser(input: UnblockUserInput!): UnblockUserPayload
 
   "Creates a scope and makes the caller its owner. EXHAUSTED beyond 1,000 scopes created by one user."
   createScope(input: CreateScopeInput!): CreateScopePayload
@@ -9103,6 +9254,27 @@ type User implements Node {
   ): ItemConnection @byId
   "How many bytes the user's items take up. For the user and administrators."
   itemUsage: ItemUsage @byId
+  "The users whom the user has blocked, ordered by id; at most 1,000. For the user alone."
+  blockedUsers(first: Int, after: Cursor, last: Int, before: Cursor): BlockedUserConnection @byId
+}
+
+"A user who is blocked; see ` + "`" + `blockUser` + "`" + `."
+type BlockedUser {
+  user: User @ready
+  blockedAt: DateTime!
+}
+
+"A list of blocked users."
+type BlockedUserConnection {
+  edges: [BlockedUserEdge!]!
+  nodes: [BlockedUser!]!
+  pageInfo: PageInfo!
+}
+
+"A blocked user in a list."
+type BlockedUserEdge {
+  cursor: Cursor!
+  node: BlockedUser!
 }
 
 "A range of deadlines. Both ends are exclusive. It never contains notes without a deadline."
@@ -9638,7 +9810,7 @@ type ShareNotePayload {
 "Problems that ` + "`" + `shareNote` + "`" + ` may report."
 union ShareNoteProblem = UnknownUser
 
-"There is no such user."
+"There is no such user, or the user has blocked the caller; see ` + "`" + `blockUser` + "`" + `."
 type UnknownUser implements Problem {
   message: String!
   "The input field that names the user."
@@ -9677,6 +9849,38 @@ type EndSharesPayload {
   noteIds: [ID!] @atMost(elements: 100)
   "Whether the user has shared more notes with the caller."
   more: Boolean
+}
+
+"Input of ` + "`" + `blockUser` + "`" + `."
+input BlockUserInput {
+  "The id of a ` + "`" + `User` + "`" + `, not the caller's."
+  userId: ID!
+  "1 to 255 bytes; see the conventions above. A repeated request ends shares that are left."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `blockUser` + "`" + `."
+type BlockUserPayload {
+  "The blocked user."
+  user: User
+  "The ids of the notes that the caller no longer sees. Up to 100."
+  noteIds: [ID!] @atMost(elements: 100)
+  "Whether the user has shared more notes with the caller. Repeat the mutation, or use ` + "`" + `endShares` + "`" + `."
+  more: Boolean
+}
+
+"Input of ` + "`" + `unblockUser` + "`" + `."
+input UnblockUserInput {
+  "The id of a ` + "`" + `User` + "`" + `, not the caller's."
+  userId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `unblockUser` + "`" + `."
+type UnblockUserPayload {
+  "The user who is no longer blocked."
+  user: User
 }
 
 # ------------------------------------------------------------------------------------------------------------- entities
@@ -12914,6 +13118,50 @@ func (ec *executionContext) childFields_AnnotationChange(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type AnnotationChange", field.Name)
 }
 
+func (ec *executionContext) childFields_BlockUserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "user":
+		return ec.fieldContext_BlockUserPayload_user(ctx, field)
+	case "noteIds":
+		return ec.fieldContext_BlockUserPayload_noteIds(ctx, field)
+	case "more":
+		return ec.fieldContext_BlockUserPayload_more(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BlockUserPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_BlockedUser(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "user":
+		return ec.fieldContext_BlockedUser_user(ctx, field)
+	case "blockedAt":
+		return ec.fieldContext_BlockedUser_blockedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BlockedUser", field.Name)
+}
+
+func (ec *executionContext) childFields_BlockedUserConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_BlockedUserConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_BlockedUserConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_BlockedUserConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BlockedUserConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_BlockedUserEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_BlockedUserEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_BlockedUserEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BlockedUserEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_CancelProjectImportPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "import":
@@ -15060,6 +15308,14 @@ func (ec *executionContext) childFields_TypedFinish(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type TypedFinish", field.Name)
 }
 
+func (ec *executionContext) childFields_UnblockUserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "user":
+		return ec.fieldContext_UnblockUserPayload_user(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UnblockUserPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_UndeleteNotePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "note":
@@ -15288,6 +15544,8 @@ func (ec *executionContext) childFields_User(ctx context.Context, field graphql.
 		return ec.fieldContext_User_items(ctx, field)
 	case "itemUsage":
 		return ec.fieldContext_User_itemUsage(ctx, field)
+	case "blockedUsers":
+		return ec.fieldContext_User_blockedUsers(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type User", field.Name)
 }
@@ -15788,6 +16046,20 @@ func (ec *executionContext) field_Mutation_addProjectCategories_args(ctx context
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.AddProjectCategoriesInput, error) {
 			return ec.unmarshalNAddProjectCategoriesInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddProjectCategoriesInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_blockUser_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.BlockUserInput, error) {
+			return ec.unmarshalNBlockUserInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐBlockUserInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16698,6 +16970,20 @@ func (ec *executionContext) field_Mutation_startProjectImport_args(ctx context.C
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.StartProjectImportInput, error) {
 			return ec.unmarshalNStartProjectImportInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐStartProjectImportInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_unblockUser_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UnblockUserInput, error) {
+			return ec.unmarshalNUnblockUserInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUnblockUserInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -18186,6 +18472,44 @@ func (ec *executionContext) field_Team_members_args(ctx context.Context, rawArgs
 	return args, nil
 }
 
+func (ec *executionContext) field_User_blockedUsers_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_User_deletedProjects_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -18948,6 +19272,226 @@ func (ec *executionContext) _AnnotationChange_text(ctx context.Context, field gr
 }
 func (ec *executionContext) fieldContext_AnnotationChange_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AnnotationChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _BlockUserPayload_user(ctx context.Context, field graphql.CollectedField, obj *model.BlockUserPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BlockUserPayload_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.User, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_BlockUserPayload_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BlockUserPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BlockUserPayload_noteIds(ctx context.Context, field graphql.CollectedField, obj *model.BlockUserPayload) (ret graphql.Marshaler) {
+	return ec.marshalOID2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐIDᚄ(ctx, field.Selections, obj.NoteIds)
+}
+func (ec *executionContext) fieldContext_BlockUserPayload_noteIds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BlockUserPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _BlockUserPayload_more(ctx context.Context, field graphql.CollectedField, obj *model.BlockUserPayload) (ret graphql.Marshaler) {
+	return ec.marshalOBoolean2ᚖbool(ctx, field.Selections, obj.More)
+}
+func (ec *executionContext) fieldContext_BlockUserPayload_more(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BlockUserPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _BlockedUser_user(ctx context.Context, field graphql.CollectedField, obj *user.Block) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BlockedUser_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.BlockedUser().User(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_BlockedUser_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BlockedUser",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BlockedUser_blockedAt(ctx context.Context, field graphql.CollectedField, obj *user.Block) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.At)
+}
+func (ec *executionContext) fieldContext_BlockedUser_blockedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BlockedUser", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _BlockedUserConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.List[user.Block]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BlockedUserConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []page.Edge[user.Block]) graphql.Marshaler {
+			return ec.marshalNBlockedUserEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BlockedUserConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BlockedUserConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BlockedUserEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BlockedUserConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.List[user.Block]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BlockedUserConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []user.Block) graphql.Marshaler {
+			return ec.marshalNBlockedUser2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐBlockᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BlockedUserConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BlockedUserConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BlockedUser(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BlockedUserConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.List[user.Block]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BlockedUserConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BlockedUserConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BlockedUserConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BlockedUserEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.Edge[user.Block]) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_BlockedUserEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BlockedUserEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _BlockedUserEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.Edge[user.Block]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BlockedUserEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v user.Block) graphql.Marshaler {
+			return ec.marshalNBlockedUser2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐBlock(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BlockedUserEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BlockedUserEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BlockedUser(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _CancelProjectImportPayload_import(ctx context.Context, field graphql.CollectedField, obj *model.CancelProjectImportPayload) (ret graphql.Marshaler) {
@@ -23570,6 +24114,94 @@ func (ec *executionContext) fieldContext_Mutation_endShares(ctx context.Context,
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_endShares_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_blockUser(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_blockUser(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().BlockUser(ctx, fc.Args["input"].(model.BlockUserInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.BlockUserPayload) graphql.Marshaler {
+			return ec.marshalOBlockUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐBlockUserPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_blockUser(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BlockUserPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_blockUser_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_unblockUser(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_unblockUser(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UnblockUser(ctx, fc.Args["input"].(model.UnblockUserInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UnblockUserPayload) graphql.Marshaler {
+			return ec.marshalOUnblockUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUnblockUserPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_unblockUser(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UnblockUserPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_unblockUser_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -36530,6 +37162,38 @@ func (ec *executionContext) fieldContext_TypedFinish_keywords(_ context.Context,
 	return graphql.NewScalarFieldContext("TypedFinish", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _UnblockUserPayload_user(ctx context.Context, field graphql.CollectedField, obj *model.UnblockUserPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnblockUserPayload_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.User, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UnblockUserPayload_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UnblockUserPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _UndeleteNotePayload_note(ctx context.Context, field graphql.CollectedField, obj *model.UndeleteNotePayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -37908,6 +38572,50 @@ func (ec *executionContext) fieldContext_User_itemUsage(_ context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _User_blockedUsers(ctx context.Context, field graphql.CollectedField, obj *user.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_blockedUsers(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().BlockedUsers(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[user.Block]) graphql.Marshaler {
+			return ec.marshalOBlockedUserConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_User_blockedUsers(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BlockedUserConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_blockedUsers_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _UserConflict_message(ctx context.Context, field graphql.CollectedField, obj *model.UserConflict) (ret graphql.Marshaler) {
 	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
 }
@@ -39218,6 +39926,43 @@ func (ec *executionContext) unmarshalInputAnnotationsStep(ctx context.Context, o
 				return it, err
 			}
 			it.Remove = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputBlockUserInput(ctx context.Context, obj any) (model.BlockUserInput, error) {
+	var it model.BlockUserInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"userId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "userId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("userId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.UserID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -43099,6 +43844,43 @@ func (ec *executionContext) unmarshalInputStartProjectImportInput(ctx context.Co
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUnblockUserInput(ctx context.Context, obj any) (model.UnblockUserInput, error) {
+	var it model.UnblockUserInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"userId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "userId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("userId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.UserID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUndeleteNoteInput(ctx context.Context, obj any) (model.UndeleteNoteInput, error) {
 	var it model.UndeleteNoteInput
 	if obj == nil {
@@ -45579,6 +46361,226 @@ func (ec *executionContext) _AnnotationChange(ctx context.Context, sel ast.Selec
 			}
 		case "text":
 			out.Values[i] = ec._AnnotationChange_text(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var blockUserPayloadImplementors = []string{"BlockUserPayload"}
+
+func (ec *executionContext) _BlockUserPayload(ctx context.Context, sel ast.SelectionSet, obj *model.BlockUserPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "BlockUserPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendBlockUserPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._BlockUserPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, blockUserPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("BlockUserPayload")
+		case "user":
+			out.Values[i] = ec._BlockUserPayload_user(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "noteIds":
+			out.Values[i] = ec._BlockUserPayload_noteIds(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "more":
+			out.Values[i] = ec._BlockUserPayload_more(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var blockedUserImplementors = []string{"BlockedUser"}
+
+func (ec *executionContext) _BlockedUser(ctx context.Context, sel ast.SelectionSet, obj *user.Block) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "BlockedUser", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendBlockedUser(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._BlockedUser(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, blockedUserImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("BlockedUser")
+		case "user":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._BlockedUser_user(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "blockedAt":
+			out.Values[i] = ec._BlockedUser_blockedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var blockedUserConnectionImplementors = []string{"BlockedUserConnection"}
+
+func (ec *executionContext) _BlockedUserConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[user.Block]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "BlockedUserConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendBlockedUserConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._BlockedUserConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, blockedUserConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("BlockedUserConnection")
+		case "edges":
+			out.Values[i] = ec._BlockedUserConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._BlockedUserConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._BlockedUserConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var blockedUserEdgeImplementors = []string{"BlockedUserEdge"}
+
+func (ec *executionContext) _BlockedUserEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[user.Block]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "BlockedUserEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendBlockedUserEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._BlockedUserEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, blockedUserEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("BlockedUserEdge")
+		case "cursor":
+			out.Values[i] = ec._BlockedUserEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._BlockedUserEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -50375,6 +51377,20 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "endShares":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_endShares(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "blockUser":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_blockUser(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "unblockUser":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_unblockUser(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -60927,6 +61943,45 @@ func (ec *executionContext) _TypedFinish(ctx context.Context, sel ast.SelectionS
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var unblockUserPayloadImplementors = []string{"UnblockUserPayload"}
+
+func (ec *executionContext) _UnblockUserPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UnblockUserPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UnblockUserPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUnblockUserPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UnblockUserPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, unblockUserPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UnblockUserPayload")
+		case "user":
+			out.Values[i] = ec._UnblockUserPayload_user(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var undeleteNotePayloadImplementors = []string{"UndeleteNotePayload"}
 
 func (ec *executionContext) _UndeleteNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.UndeleteNotePayload) graphql.Marshaler {
@@ -62507,6 +63562,45 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "blockedUsers":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_blockedUsers(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -63362,6 +64456,71 @@ func (ec *executionContext) marshalNAnnotationChange2ᚕgithubᚗcomᚋtaggieᚋ
 func (ec *executionContext) unmarshalNAnnotationsStep2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAnnotationsStep(ctx context.Context, v any) (model.AnnotationsStep, error) {
 	res, err := ec.unmarshalInputAnnotationsStep(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNBlockUserInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐBlockUserInput(ctx context.Context, v any) (model.BlockUserInput, error) {
+	res, err := ec.unmarshalInputBlockUserInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNBlockedUser2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐBlock(ctx context.Context, sel ast.SelectionSet, v user.Block) graphql.Marshaler {
+	return ec._BlockedUser(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNBlockedUser2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐBlockᚄ(ctx context.Context, sel ast.SelectionSet, v []user.Block) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "BlockedUser", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNBlockedUser2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐBlockᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNBlockedUser2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐBlockᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNBlockedUser2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐBlock(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNBlockedUserEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[user.Block]) graphql.Marshaler {
+	return ec._BlockedUserEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNBlockedUserEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[user.Block]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "BlockedUserEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNBlockedUserEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNBlockedUserEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNBlockedUserEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalNBoolean2bool(ctx context.Context, v any) (bool, error) {
@@ -66073,6 +67232,11 @@ func (ec *executionContext) marshalNTransferState2githubᚗcomᚋtaggieᚋtaggie
 	return res
 }
 
+func (ec *executionContext) unmarshalNUnblockUserInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUnblockUserInput(ctx context.Context, v any) (model.UnblockUserInput, error) {
+	res, err := ec.unmarshalInputUnblockUserInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNUndeleteNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndeleteNoteInput(ctx context.Context, v any) (model.UndeleteNoteInput, error) {
 	res, err := ec.unmarshalInputUndeleteNoteInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -66531,6 +67695,20 @@ func (ec *executionContext) unmarshalOAnnotationsStep2ᚕgithubᚗcomᚋtaggie�
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) marshalOBlockUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐBlockUserPayload(ctx context.Context, sel ast.SelectionSet, v *model.BlockUserPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._BlockUserPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOBlockedUserConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx context.Context, sel ast.SelectionSet, v *page.List[user.Block]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._BlockedUserConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOBoolean2bool(ctx context.Context, v any) (bool, error) {
@@ -68548,6 +69726,13 @@ func (ec *executionContext) marshalOTypedFinish2ᚖgithubᚗcomᚋtaggieᚋtaggi
 	return ec._TypedFinish(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOUnblockUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUnblockUserPayload(ctx context.Context, sel ast.SelectionSet, v *model.UnblockUserPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UnblockUserPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOUndeleteNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndeleteNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.UndeleteNotePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -68959,6 +70144,7 @@ var waits = map[lean.Field]bool{
 	{Type: "User", Name: "scoreCount"}:             true,
 	{Type: "User", Name: "items"}:                  true,
 	{Type: "User", Name: "itemUsage"}:              true,
+	{Type: "User", Name: "blockedUsers"}:           true,
 	{Type: "Version", Name: "author"}:              true,
 	{Type: "Version", Name: "note"}:                true,
 }

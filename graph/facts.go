@@ -17,6 +17,7 @@ var ValueCosts = map[string]int{
 
 // ReadCosts are the costs of what fields read besides what they show: @cost of objects, less 1.
 var ReadCosts = map[string]int{
+	"Mutation.blockUser":          100,
 	"Mutation.completeUpload":     20000,
 	"Mutation.endShares":          100,
 	"Mutation.requestUpload":      2000,
@@ -57,6 +58,7 @@ var AssumedSizes = map[string]int{
 
 // MostElements are how many elements lists without pages have at most: @atMost.
 var MostElements = map[string]int{
+	"BlockUserPayload.noteIds":           100,
 	"ClaimProjectItemsPayload.items":     50,
 	"ClaimReviewsPayload.efforts":        50,
 	"EndSharesPayload.noteIds":           100,
@@ -123,6 +125,7 @@ var Large = map[string][]string{
 
 // ByID are the fields that are found by the id of their object: @byId.
 var ByID = map[string]bool{
+	"User.blockedUsers":    true,
 	"User.deletedProjects": true,
 	"User.id":              true,
 	"User.itemUsage":       true,

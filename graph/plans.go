@@ -56,6 +56,24 @@ var planned = map[string]lean.Type{
 		"after":  {At: 2, Of: "", Resolved: false},
 		"text":   {At: 3, Of: "", Resolved: false},
 	}},
+	"BlockUserPayload": {Implements: blockUserPayloadImplementors, Fields: map[string]lean.TypeField{
+		"user":    {At: 1, Of: "User", Resolved: false},
+		"noteIds": {At: 2, Of: "", Resolved: false},
+		"more":    {At: 3, Of: "", Resolved: false},
+	}},
+	"BlockedUser": {Implements: blockedUserImplementors, Fields: map[string]lean.TypeField{
+		"user":      {At: 1, Of: "User", Resolved: true},
+		"blockedAt": {At: 2, Of: "", Resolved: false},
+	}},
+	"BlockedUserConnection": {Implements: blockedUserConnectionImplementors, Fields: map[string]lean.TypeField{
+		"edges":    {At: 1, Of: "BlockedUserEdge", Resolved: false},
+		"nodes":    {At: 2, Of: "BlockedUser", Resolved: false},
+		"pageInfo": {At: 3, Of: "PageInfo", Resolved: false},
+	}},
+	"BlockedUserEdge": {Implements: blockedUserEdgeImplementors, Fields: map[string]lean.TypeField{
+		"cursor": {At: 1, Of: "", Resolved: false},
+		"node":   {At: 2, Of: "BlockedUser", Resolved: false},
+	}},
 	"CancelProjectImportPayload": {Implements: cancelProjectImportPayloadImplementors, Fields: map[string]lean.TypeField{
 		"import": {At: 1, Of: "ProjectImport", Resolved: false},
 	}},
@@ -1033,6 +1051,9 @@ var planned = map[string]lean.Type{
 		"subcategoryId": {At: 2, Of: "", Resolved: false},
 		"keywords":      {At: 3, Of: "", Resolved: false},
 	}},
+	"UnblockUserPayload": {Implements: unblockUserPayloadImplementors, Fields: map[string]lean.TypeField{
+		"user": {At: 1, Of: "User", Resolved: false},
+	}},
 	"UndeleteNotePayload": {Implements: undeleteNotePayloadImplementors, Fields: map[string]lean.TypeField{
 		"note": {At: 1, Of: "Note", Resolved: false},
 	}},
@@ -1372,6 +1393,144 @@ func (ec *executionContext) appendAnnotationChange(w *lean.Writer, p *lean.Plan,
 			}
 		case 3: // text
 			w.B = scalar.AppendString(w.B, obj.Text)
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendBlockUserPayload(w *lean.Writer, p *lean.Plan, obj *model.BlockUserPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"BlockUserPayload"`...)
+		case 1: // user
+			if obj.User == nil {
+				w.Null()
+			} else if !ec.appendUser(w, f.Below, obj.User) {
+				return false
+			}
+		case 2: // noteIds
+			if obj.NoteIds == nil {
+				w.Null()
+			} else {
+				w.B = append(w.B, '[')
+				for i := range obj.NoteIds {
+					if !w.Next(i) {
+						return false
+					}
+					w.B = (obj.NoteIds[i]).AppendGQL(w.B)
+				}
+				w.B = append(w.B, ']')
+			}
+			if !w.Fits() {
+				return false
+			}
+		case 3: // more
+			if obj.More == nil {
+				w.Null()
+			} else {
+				w.B = strconv.AppendBool(w.B, *obj.More)
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendBlockedUser(w *lean.Writer, p *lean.Plan, obj *user.Block) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"BlockedUser"`...)
+		case 1: // user
+			ctx, _ := w.Call(f, ec.fieldContext_BlockedUser_user)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.BlockedUser().User(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else if !ec.appendUser(w, f.Below, v) {
+				return false
+			}
+		case 2: // blockedAt
+			if (obj.At).IsZero() {
+				return false
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.At)
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendBlockedUserConnection(w *lean.Writer, p *lean.Plan, obj *page.List[user.Block]) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"BlockedUserConnection"`...)
+		case 1: // edges
+			w.B = append(w.B, '[')
+			for i := range obj.Edges {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendBlockedUserEdge(w, f.Below, &obj.Edges[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 2: // nodes
+			v := obj.Nodes()
+			w.B = append(w.B, '[')
+			for i := range v {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendBlockedUser(w, f.Below, &v[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 3: // pageInfo
+			if !ec.appendPageInfo(w, f.Below, &obj.PageInfo) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendBlockedUserEdge(w *lean.Writer, p *lean.Plan, obj *page.Edge[user.Block]) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"BlockedUserEdge"`...)
+		case 1: // cursor
+			v := obj.Cursor()
+			w.B = (v).AppendGQL(w.B)
+		case 2: // node
+			if !ec.appendBlockedUser(w, f.Below, &obj.Node) {
+				return false
+			}
 		default:
 			return false
 		}
@@ -7895,6 +8054,26 @@ func (ec *executionContext) appendTypedFinish(w *lean.Writer, p *lean.Plan, obj 
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendUnblockUserPayload(w *lean.Writer, p *lean.Plan, obj *model.UnblockUserPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"UnblockUserPayload"`...)
+		case 1: // user
+			if obj.User == nil {
+				w.Null()
+			} else if !ec.appendUser(w, f.Below, obj.User) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendUndeleteNotePayload(w *lean.Writer, p *lean.Plan, obj *model.UndeleteNotePayload) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -10227,6 +10406,34 @@ func (ec *executionContext) appendNAnnotationChange2ᚕgithubᚗcomᚋtaggieᚋt
 			return false
 		}
 		if !ec.appendAnnotationChange(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
+func (ec *executionContext) appendNBlockedUser2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐBlockᚄ(w *lean.Writer, p *lean.Plan, v []user.Block) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendBlockedUser(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
+func (ec *executionContext) appendNBlockedUserEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w *lean.Writer, p *lean.Plan, v []page.Edge[user.Block]) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendBlockedUserEdge(w, p, &v[i]) {
 			return false
 		}
 	}

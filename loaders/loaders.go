@@ -22,7 +22,8 @@ import (
 
 // Loaders holds the loaders of one response.
 type Loaders struct {
-	Users *Loader[user.ID, user.User]
+	Users     *Loader[user.ID, user.User]
+	BlockedBy *Loader[ListOf, page.Slice[user.Block]]
 	noteLoaders
 	entityLoaders
 	projectLoaders
@@ -94,7 +95,10 @@ func New(ctx context.Context, from Sources, shows Shows) *Loaders {
 	}
 	r := &response{ctx: ctx, observe: from.Observe}
 	l := &Loaders{
-		Users:            register(r, "users", from.Users.ListByID),
+		Users: register(r, "users", from.Users.ListByID),
+		BlockedBy: registerList(r, "blockedBy", func(ctx context.Context, k ListOf) (page.Slice[user.Block], error) {
+			return from.Users.ListBlocked(ctx, k.User, k.Window)
+		}),
 		noteLoaders:      newNoteLoaders(r, from.Notes),
 		entityLoaders:    newEntityLoaders(r, from.Entities),
 		projectLoaders:   newProjectLoaders(r, from.Projects),

@@ -294,9 +294,14 @@ func (m mutation) EndShares(ctx context.Context, in model.EndSharesInput) (*mode
 		return nil, err
 	}
 	loaders.From(ctx).Clear()
-	ids := make([]gid.ID, len(ended))
-	for n, id := range ended {
+	return &model.EndSharesPayload{NoteIds: noteIDs(ended), More: &more}, nil
+}
+
+// noteIDs are the global ids of notes.
+func noteIDs(notes []note.ID) []gid.ID {
+	ids := make([]gid.ID, len(notes))
+	for n, id := range notes {
 		ids[n] = gid.Of("Note", string(id))
 	}
-	return &model.EndSharesPayload{NoteIds: ids, More: &more}, nil
+	return ids
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
@@ -33,8 +34,9 @@ func (db Store) MemberByID(ctx context.Context, scope string, user entity.UserID
 //
 // Index: primary. Key: _subject_key = taggie:Scope:<scope> AND _predicate_key = member:0000000000000000:User:<user>;
 // _subject_key = taggie:User:<user> AND _predicate_key = scope:0000000000000000:Scope:<scope>; the row of the scope; on condition
-// that USER#<user>/PROFILE exists. Cost: 1 GetItem and 1 TransactWriteItems of 4 rows; of 1 or 2 for another role.
-func (db Store) PutMember(ctx context.Context, m entity.Member, once idempotency.Key) error {
+// that USER#<user>/PROFILE exists and USER#<user>/BLOCKED#<by> does not. Cost: 1 GetItem and 1 TransactWriteItems of 5 rows; of 1 or 2 for another
+// role.
+func (db Store) PutMember(ctx context.Context, by entity.UserID, m entity.Member, once idempotency.Key) error {
 	return db.changeMember(ctx, m.Scope, m.User, once, func(is *entity.Member) []dynamo.Action {
 		switch {
 		case is == nil:
@@ -42,6 +44,7 @@ func (db Store) PutMember(ctx context.Context, m entity.Member, once idempotency
 				{Table: dynamo.RelationshipEntries, Item: scopeMemberRow(m), Condition: "attribute_not_exists(#key)", Names: map[string]string{"#key": "_subject_key"}, Failed: memberChanged},
 				countMembers(m.Scope, 1, owners(m.Role)),
 				userExists(m.User),
+				users.NotBlocked(by, m.User, &entity.UnknownUser{}),
 				{Table: dynamo.RelationshipEntries, Item: RelationRow(scopeOf(m.User, m.Scope), m.AddedAt, nil)},
 			}
 		case is.Role == m.Role:

@@ -50,7 +50,7 @@ func TestCallsOfScopes(t *testing.T) {
 		assert.Empty(t, c.Index, "no scope comes from an index that lags")
 	}
 	member := entity.Member{Scope: "s00", User: bob, Role: entity.ReaderRole, AddedAt: w.Clock.Now()}
-	put := func() { require.NoError(t, store.PutMember(t.Context(), member, idempotency.Key{})) }
+	put := func() { require.NoError(t, store.PutMember(t.Context(), "", member, idempotency.Key{})) }
 	change := map[string]int{"GetItem": 1, "TransactWriteItems": 1}
 	assert.Equal(t, change, dynamotest.Calls(inj, put))
 	assert.Equal(t, map[string]int{"GetItem": 1}, dynamotest.Calls(inj, put), "nothing to do")

@@ -28,8 +28,14 @@ const (
 	CountSK        = "COUNT"
 )
 
-// UserPK is USER#<user_id>: profile, since when it is revoked, notes, tag rows, shares to the user, tombstones.
+// UserPK is USER#<user_id>: profile, since when it is revoked, notes, tag rows, shares to the user, whom the user blocked, tombstones.
 func UserPK(user string) string { return "USER#" + escape(user) }
+
+// BlockedSK is BLOCKED#<user_id>, in the partition of the user who blocked this one.
+func BlockedSK(user string) string { return BlockedPrefix + escape(user) }
+
+// BlockedPrefix begins the sort keys of everybody whom a user has blocked.
+const BlockedPrefix = "BLOCKED#"
 
 // RevocationsPK is REVOCATIONS#<day>: whose tokens were revoked on a day, so that servers can follow.
 func RevocationsPK(at time.Time) string { return "REVOCATIONS#" + at.UTC().Format(time.DateOnly) }

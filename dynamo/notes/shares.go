@@ -19,7 +19,7 @@ import (
 // PutShare puts the share of a user, whatever it was before.
 //
 // Index: primary. Key: USER#<user>/SHARED#<note_id> and USER#<user>/SHARED_ENDED#<note_id>; on condition that NOTE#<id>/LOCATOR is the
-// owner's and that USER#<user>/PROFILE exists. Cost: 1 TransactWriteItems of 4 rows; where the locator is missing 1 Query of GSI2, and for a note that
+// owner's, that USER#<user>/PROFILE exists, and that USER#<user>/BLOCKED#<owner> does not. Cost: 1 TransactWriteItems of 5 rows; where the locator is missing 1 Query of GSI2, and for a note that
 // another program put 2 TransactWriteItems more.
 func (db Store) PutShare(ctx context.Context, s note.Share, once idempotency.Key) error {
 	put := dynamo.Action{Table: dynamo.NotesTable, Item: shareRow(s)}
@@ -31,6 +31,7 @@ func (db Store) PutShare(ctx context.Context, s note.Share, once idempotency.Key
 				Failed: func(dynamo.Attrs) error { return fault.New(fault.NotFound, noSuchNote) }},
 			{Table: dynamo.NotesTable, Key: users.ProfileKey(s.User), Condition: "attribute_exists(PK)",
 				Failed: func(dynamo.Attrs) error { return &note.UnknownUser{} }},
+			users.NotBlocked(s.Owner, s.User, &note.UnknownUser{}),
 		}, once)
 	}
 	err := db.Spend(allowedShares, string(s.Owner), 1, share)

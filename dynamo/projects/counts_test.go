@@ -115,7 +115,7 @@ func TestCallsOfProjects(t *testing.T) {
 			return db.AddLabels(ctx, p.ID, projecttest.Labels(p.ID, project.Category, "x", "y"), once)
 		}, ops{"BatchGetItem": 1, "TransactWriteItems": 1}},
 		{"PutTeam", func() error { return db.PutTeam(ctx, renamed, false, once) }, ops{"BatchGetItem": 1, "TransactWriteItems": 1}},
-		{"PutMember", func() error { return db.PutMember(ctx, member, once) }, ops{"BatchGetItem": 1, "TransactWriteItems": 1}},
+		{"PutMember", func() error { return db.PutMember(ctx, "", member, once) }, ops{"BatchGetItem": 1, "TransactWriteItems": 1}},
 		{"DeleteMember", func() error { return db.DeleteMember(ctx, w.Project.ID, grace, once) }, ops{"BatchGetItem": 1, "TransactWriteItems": 1}},
 		{"CreateProject of 400 labels", func() error { return db.CreateProject(ctx, big, many, managers, big.Member, once) }, ops{"BatchWriteItem": 16, "TransactWriteItems": 2}},
 		{"ImportItems", func() error {

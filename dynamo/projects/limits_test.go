@@ -63,6 +63,6 @@ func TestLimitsOfProjectsHoldAtOnce(t *testing.T) {
 	}
 	dynamotest.SetCount(t, db.DB, dynamo.EntitiesMaster, entities.EntityKey(projects.ProjectID(w.Project.ID)), "#meta.members", map[string]string{"#meta": "_meta"}, project.MaxMembers-dynamotest.Left)
 	dynamotest.BoundAtOnce(t, dynamotest.Left, func(n int) error {
-		return db.PutMember(dynamotest.Patient(t), project.Member{Project: w.Project.ID, User: users[n], Team: w.Team.ID, Type: w.Team.Type, AddedAt: w.Clock.Now()}, idempotency.Key{})
+		return db.PutMember(dynamotest.Patient(t), "", project.Member{Project: w.Project.ID, User: users[n], Team: w.Team.ID, Type: w.Team.Type, AddedAt: w.Clock.Now()}, idempotency.Key{})
 	})
 }

@@ -66,8 +66,9 @@ func (db Store) ListMembers(ctx context.Context, id project.ID, team string, w p
 //
 // Index: primary. Key: <project>:Project:<project>/member:0:User:<user> on condition that it is as it was read;
 // taggie:User:<user>/project:0:Project:<project>; the counters of <project>/<project>:Project; on condition that
-// USER#<user>/PROFILE and <team>/<project>:Team exist. Cost: 1 BatchGetItem and 1 TransactWriteItems of up to 5 rows.
-func (db Store) PutMember(ctx context.Context, m project.Member, once idempotency.Key) error {
+// USER#<user>/PROFILE and <team>/<project>:Team exist, and that USER#<user>/BLOCKED#<by> does not. Cost: 1 BatchGetItem and
+// 1 TransactWriteItems of up to 6 rows.
+func (db Store) PutMember(ctx context.Context, by project.UserID, m project.Member, once idempotency.Key) error {
 	return db.UntilSettled(ctx, func() error {
 		before, there, err := db.member(ctx, m.Project, m.User)
 		if err != nil {
@@ -85,6 +86,7 @@ func (db Store) PutMember(ctx context.Context, m project.Member, once idempotenc
 		row.Condition, row.Names = "attribute_not_exists(#subject)", map[string]string{"#subject": "_subject_key"}
 		actions := []dynamo.Action{row,
 			{Table: dynamo.NotesTable, Key: users.ProfileKey(m.User), Condition: "attribute_exists(PK)", Failed: func(dynamo.Attrs) error { return &project.UnknownUser{} }},
+			users.NotBlocked(by, m.User, &project.UnknownUser{}),
 			team,
 			{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(projectOf(m.User, m.Project), m.AddedAt, nil)},
 		}

@@ -33,6 +33,10 @@ type (
 	TagConnection = page.List[tag.Tag]
 	// TagEdge is a tag in a list.
 	TagEdge = page.Edge[tag.Tag]
+	// BlockedUserConnection is a page of blocked users.
+	BlockedUserConnection = page.List[user.Block]
+	// BlockedUserEdge is a blocked user in a list.
+	BlockedUserEdge = page.Edge[user.Block]
 )
 
 // Interfaces and unions. What may be in them the schema says; in Go they are open, because the domain does not know them.

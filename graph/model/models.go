@@ -136,6 +136,24 @@ type AnnotationsStep struct {
 	Remove graphql.Omittable[*RemoveInput]            `json:"remove,omitempty"`
 }
 
+// Input of `blockUser`.
+type BlockUserInput struct {
+	// The id of a `User`, not the caller's.
+	UserID gid.ID `json:"userId"`
+	// 1 to 255 bytes; see the conventions above. A repeated request ends shares that are left.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `blockUser`.
+type BlockUserPayload struct {
+	// The blocked user.
+	User *user.User `json:"user,omitempty"`
+	// The ids of the notes that the caller no longer sees. Up to 100.
+	NoteIds []gid.ID `json:"noteIds,omitempty"`
+	// Whether the user has shared more notes with the caller. Repeat the mutation, or use `endShares`.
+	More *bool `json:"more,omitempty"`
+}
+
 // Input of `cancelProjectImport`.
 type CancelProjectImportInput struct {
 	// The id of a `ProjectImport`.
@@ -1852,6 +1870,20 @@ type TypedFinish struct {
 	Keywords      []string `json:"keywords"`
 }
 
+// Input of `unblockUser`.
+type UnblockUserInput struct {
+	// The id of a `User`, not the caller's.
+	UserID gid.ID `json:"userId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `unblockUser`.
+type UnblockUserPayload struct {
+	// The user who is no longer blocked.
+	User *user.User `json:"user,omitempty"`
+}
+
 // Input of `undeleteNote`.
 type UndeleteNoteInput struct {
 	// The id of the deleted note.
@@ -1949,7 +1981,7 @@ func (UnknownObject) IsProblem() {}
 
 func (UnknownObject) IsChangeRelationsProblem() {}
 
-// There is no such user.
+// There is no such user, or the user has blocked the caller; see `blockUser`.
 type UnknownUser struct {
 	Message string `json:"message"`
 	// The input field that names the user.

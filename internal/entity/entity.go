@@ -195,11 +195,11 @@ func (*ScopeConflict) Error() string {
 	return "the scope is not at the version that was expected: it was changed meanwhile"
 }
 
-// UnknownUser says that there is no such user.
+// UnknownUser says that there is no such user, or that they have blocked who wants to add them.
 type UnknownUser struct{ Field string }
 
 // Error says what happened, for people.
-func (*UnknownUser) Error() string { return "there is no such user" }
+func (*UnknownUser) Error() string { return "there is no user whom you can add" }
 
 // ErrLastOwner says that the last owner of a scope cannot leave or get another role.
 var ErrLastOwner = &fault.Error{Kind: fault.Conflict, Message: "a scope keeps at least one owner"}

@@ -83,7 +83,7 @@ func (s *Service) PutMember(ctx context.Context, in PutMember) (Member, error) {
 		if err == nil && before.Role == m.Role { // that is left as it is
 			m.AddedAt = before.AddedAt
 		}
-		err = s.o.Store.PutMember(ctx, m, once.With(string(m.User), m.AddedAt.Format(time.RFC3339Nano)))
+		err = s.o.Store.PutMember(ctx, viewer.From(ctx).UserID, m, once.With(string(m.User), m.AddedAt.Format(time.RFC3339Nano)))
 		if _, unknown := errors.AsType[*UnknownUser](err); unknown {
 			return Member{}, &UnknownUser{Field: in.field()}
 		}

@@ -96,9 +96,10 @@ type Scopes interface {
 	PutScope(ctx context.Context, before *Scope, after Scope, owner *Member, follow []task.Task, once idempotency.Key) error
 	// MemberByID returns the membership of a user, or NotFound. It sees every acknowledged write.
 	MemberByID(ctx context.Context, scope string, user UserID) (Member, error)
-	// PutMember adds the user or changes the role. *[UnknownUser] when the user does not exist. The last owner stays:
+	// PutMember adds the user for another user, or changes the role. *[UnknownUser] when the user does not exist, or is new and has blocked the other
+	// one. The last owner stays:
 	// [ErrLastOwner]; Exhausted above [MaxMembers].
-	PutMember(ctx context.Context, m Member, once idempotency.Key) error
+	PutMember(ctx context.Context, by UserID, m Member, once idempotency.Key) error
 	// DeleteMember removes the user, if there; [ErrLastOwner].
 	DeleteMember(ctx context.Context, scope string, user UserID, once idempotency.Key) error
 	// ListMembers lists the members of a scope by user id.

@@ -83,7 +83,7 @@ func (w *world) addScope(id string, first entity.UserID, others map[entity.UserI
 	scope, who := entity.Scope{ID: id, Name: "first", Version: 1, CreatedAt: created, UpdatedAt: created}, entity.Member{Scope: id, User: first, Role: entity.OwnerRole, AddedAt: created}
 	require.NoError(w.t, w.Store.PutScope(w.t.Context(), nil, scope, &who, nil, idempotency.Key{}))
 	for who, role := range others {
-		require.NoError(w.t, w.Store.PutMember(w.t.Context(), entity.Member{Scope: id, User: who, Role: role, AddedAt: created}, idempotency.Key{}))
+		require.NoError(w.t, w.Store.PutMember(w.t.Context(), "", entity.Member{Scope: id, User: who, Role: role, AddedAt: created}, idempotency.Key{}))
 	}
 }
 

@@ -132,11 +132,11 @@ func (*VersionConflict) Error() string { return "the note has changed since" }
 // ErrTooManyTags is the outcome of a change that would give a note more than [MaxTags] tags.
 var ErrTooManyTags = fault.New(fault.Exhausted, "a note carries at most %d tags: take some off first", MaxTags)
 
-// UnknownUser is the outcome of sharing with somebody who does not exist.
+// UnknownUser is the outcome of sharing with somebody who does not exist, or has blocked the owner.
 type UnknownUser struct{ Field string }
 
 // Error says so.
-func (*UnknownUser) Error() string { return "there is no such user" }
+func (*UnknownUser) Error() string { return "there is no user whom you can share this with" }
 
 func notFound() error { return fault.New(fault.NotFound, "there is no such note") }
 

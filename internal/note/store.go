@@ -118,7 +118,7 @@ type Writer interface {
 // Shares keeps who has access to what.
 type Shares interface {
 	// PutShare creates the share or changes its permission; note and user must exist. NotFound when the note does not
-	// exist or is not the owner's, *[UnknownUser] when the user does not.
+	// exist or is not the owner's, *[UnknownUser] when the user does not, or has blocked the owner.
 	PutShare(ctx context.Context, s Share, once idempotency.Key) error
 	// DeleteShare ends the share if there is one, at that time.
 	DeleteShare(ctx context.Context, s Share, at time.Time, once idempotency.Key) error

@@ -358,11 +358,11 @@ func (*ItemConflict) Error() string {
 	return "the item is not in the state that this needs; it was changed meanwhile"
 }
 
-// UnknownUser says that there is no such user.
+// UnknownUser says that there is no such user, or that they have blocked who wants to add them.
 type UnknownUser struct{ Field string }
 
 // Error says what happened, for people.
-func (*UnknownUser) Error() string { return "there is no such user" }
+func (*UnknownUser) Error() string { return "there is no user whom you can add" }
 
 // NameTaken says that a category or team of this name exists.
 var NameTaken = &fault.Error{Kind: fault.Conflict, Message: "the name is taken"}

@@ -61,9 +61,9 @@ type Projects interface {
 	ListTeams(ctx context.Context, ids []ID) ([][]Team, []error)
 	// TeamsByID returns the team or the error of each id, in the order of ids.
 	TeamsByID(ctx context.Context, ids []TeamID) ([]Team, []error)
-	// PutMember adds the user to the team, or moves the user there. *[UnknownUser] when the user does not exist, NotFound when
-	// the team does not; [ErrLastManager].
-	PutMember(ctx context.Context, m Member, once idempotency.Key) error
+	// PutMember adds the user to the team for another user, or moves the user there. *[UnknownUser] when the user does not exist, or is new and has
+	// blocked the other one; NotFound when the team does not exist; [ErrLastManager].
+	PutMember(ctx context.Context, by UserID, m Member, once idempotency.Key) error
 	// DeleteMember removes the user, if there; [ErrLastManager].
 	DeleteMember(ctx context.Context, id ID, user UserID, once idempotency.Key) error
 	// ListMembers lists the members of a project, or of one team of it, by user id. It sees every acknowledged write.

@@ -9,6 +9,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/task"
+	"github.com/taggie/taggie/internal/viewer"
 )
 
 // CreateTeam is the input of [Service.CreateTeam].
@@ -219,7 +220,7 @@ func (s *Service) PutMember(ctx context.Context, in PutMember) (Member, error) {
 		if err == nil && before.Team == m.Team {
 			m.AddedAt = before.AddedAt
 		}
-		err = s.o.Store.PutMember(ctx, m, key.With(string(user)))
+		err = s.o.Store.PutMember(ctx, viewer.From(ctx).UserID, m, key.With(string(user)))
 		if _, unknown := errors.AsType[*UnknownUser](err); unknown {
 			return Member{}, &UnknownUser{Field: in.field()}
 		}

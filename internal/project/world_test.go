@@ -77,8 +77,8 @@ func (w *watched) PutTeam(ctx context.Context, t project.Team, create bool, once
 	return w.wrote(func() error { return w.Store.PutTeam(ctx, t, create, once) })
 }
 
-func (w *watched) PutMember(ctx context.Context, m project.Member, once idempotency.Key) error {
-	return w.wrote(func() error { return w.Store.PutMember(ctx, m, once) })
+func (w *watched) PutMember(ctx context.Context, by project.UserID, m project.Member, once idempotency.Key) error {
+	return w.wrote(func() error { return w.Store.PutMember(ctx, by, m, once) })
 }
 
 func (w *watched) DeleteMember(ctx context.Context, id project.ID, user project.UserID, once idempotency.Key) error {
@@ -299,7 +299,7 @@ func (w *world) join(who project.UserID, t project.Team) {
 // put stores a member who was added early.
 func (w *world) put(who project.UserID, team project.TeamID, typ project.TeamType) {
 	w.t.Helper()
-	require.NoError(w.t, w.store.Store.PutMember(w.t.Context(), project.Member{Project: team.Project, User: who, Team: team.ID, Type: typ, AddedAt: early}, idempotency.Key{}))
+	require.NoError(w.t, w.store.Store.PutMember(w.t.Context(), "", project.Member{Project: team.Project, User: who, Team: team.ID, Type: typ, AddedAt: early}, idempotency.Key{}))
 }
 
 // finish stores an item that somebody has finished.

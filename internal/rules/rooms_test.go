@@ -33,7 +33,7 @@ var rooms = map[string][]string{
 
 	"dynamo":            {"dynamo/keys", "internal/fault", "internal/idempotency", "internal/limit", "internal/memory", "internal/page", "internal/retry", "internal/task"},
 	"dynamo/keys":       {},
-	"dynamo/users":      {"dynamo", "dynamo/keys", "internal/fault", "internal/idempotency", "internal/user"},
+	"dynamo/users":      {"dynamo", "dynamo/keys", "internal/fault", "internal/idempotency", "internal/page", "internal/user"},
 	"dynamo/notes":      {"dynamo", "dynamo/keys", "dynamo/users", "internal/fault", "internal/idempotency", "internal/note", "internal/page", "internal/tag"},
 	"dynamo/entities":   {"dynamo", "dynamo/keys", "dynamo/users", "internal/entity", "internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/task"},
 	"dynamo/uses":       {"dynamo", "dynamo/keys", "internal/idempotency", "internal/project", "internal/score"},
@@ -53,7 +53,7 @@ var rooms = map[string][]string{
 	"internal/score":       {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/task", "internal/viewer"}, // into projects items are imported
 	"internal/tag":         {"internal/casefold", "internal/fault", "internal/limit", "internal/viewer"},
 	"internal/task":        {},
-	"internal/user":        {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/retry", "internal/viewer"},
+	"internal/user":        {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/viewer"},
 	"internal/domain":      {"internal/fault", "internal/idempotency", "internal/retry", "internal/viewer"}, // what these share
 	"internal/idempotency": {"internal/fault", "internal/limit"},
 

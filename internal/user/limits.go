@@ -17,6 +17,7 @@ func Limits() []limit.Limit {
 	return []limit.Limit{
 		{What: "Characters of a name, at least 1", Of: "a user", Most: limit.Count(MaxName), Code: limit.Invalid},
 		{What: "Size of an e-mail address", Of: "a user", Most: limit.Bytes(MaxEmail), Code: limit.Invalid},
+		{What: "Users that a user has blocked", Of: "a user", Most: limit.Count(MaxBlocked), Code: limit.Exhausted},
 		{What: "E-mail addresses tried at once", Of: "a user", Most: limit.Count(MaxTries) + ", one more each " + limit.Time(TryEvery), Code: limit.Exhausted},
 	}
 }

@@ -61,6 +61,7 @@ func (*VersionConflict) Error() string { return "the user has changed since" }
 // Store keeps users. Its faults are Unavailable and Exhausted besides those named.
 type Store interface {
 	idempotency.Store
+	Blocks
 	// UsersByID returns the user or the error of each id, in the order of ids; NotFound for one that does not exist.
 	UsersByID(ctx context.Context, ids []ID) ([]User, []error)
 	// UserIDByEmail returns the holder of the folded address, or NotFound. It sees every acknowledged write.

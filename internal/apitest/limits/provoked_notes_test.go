@@ -55,6 +55,10 @@ func provokedNotes() map[string]map[string]provocation {
 		"internal/user": {
 			"Characters of a name, at least 1, a user": mutated("updateUser", func(p *provoker) apitest.Vars { return apitest.Vars{"name": p.long()} }),
 			"Size of an e-mail address, a user":        mutated("updateUser", func(p *provoker) apitest.Vars { return apitest.Vars{"email": p.long() + "@example.com"} }),
+			"Users that a user has blocked, a user": asked(func(p *provoker) *apitest.Answer {
+				p.counts("notes", p.profile(), "blocked", p.most())
+				return p.Mutate("blockUser", "more", apitest.Vars{"userId": p.User("blocked@example.com").ID})
+			}),
 			"E-mail addresses tried at once, a user": unnumbered(asked(func(p *provoker) *apitest.Answer {
 				id := p.Notes(1)[0]
 				for range 10 * p.most() { // some more are allowed as time goes by

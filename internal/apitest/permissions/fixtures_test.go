@@ -66,6 +66,8 @@ var arguments = map[string]string{
 	"Mutation.removeNoteTags":     `(input: {noteId: $note, tags: ["walksecret"]})`,
 	"Mutation.shareNote":          `(input: {noteId: $note, userId: $stranger, permission: VIEW})`,
 	"Mutation.endShares":          `(input: {byUserId: $owner})`,
+	"Mutation.blockUser":          `(input: {userId: $stranger})`,
+	"Mutation.unblockUser":        `(input: {userId: $stranger})`,
 	"Mutation.unshareNote":        `(input: {noteId: $note, userId: $view})`,
 
 	"Mutation.createScope":            `(input: {name: $fresh})`,
@@ -283,7 +285,7 @@ var ofSome = []string{
 }
 
 // unseen are mutations that change nothing which a snapshot shows, or nothing for some who may send them.
-var unseen = []string{"claimReviews", "endShares", "heartbeat", "signUploadPart"}
+var unseen = []string{"blockUser", "claimReviews", "endShares", "heartbeat", "signUploadPart", "unblockUser"}
 
 // someSum is the SHA-256 of something.
 const someSum = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="

@@ -111,13 +111,28 @@ var noteMutations = map[string]repeated{
 		selection: "note { id } user { id }",
 		other:     apitest.Vars{"noteId": "Tm90ZQAx"},
 	},
+	"blockUser": {
+		prepare: func(ada, bob *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+			return bob, apitest.Vars{"userId": ada.ID}
+		},
+		selection: "user { id }",
+		other:     apitest.Vars{"userId": apitest.GIDOf("User", "another")},
+	},
+	"unblockUser": {
+		prepare: func(ada, bob *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+			bob.Mutate("blockUser", "more", apitest.Vars{"userId": ada.ID})
+			return bob, apitest.Vars{"userId": ada.ID}
+		},
+		selection: "user { id }",
+		other:     apitest.Vars{"userId": apitest.GIDOf("User", "another")},
+	},
 }
 
 // state is everything that the user can see.
 func state(c *apitest.Client) string {
 	c.T.Helper()
 	return c.Must(`{ viewer { id name email version updatedAt notes(first: 20) { nodes { ...whole } } sharedNotes(first: 20) { edges { permission sharedAt node { ...whole } } }
-		noteChanges(first: 20) { nodes { ... on Note { id updatedAt } ... on DeletedNote { deleted: noteId deletedAt } } } } }`+apitest.Whole, nil).Raw() + c.ScopesState() + projectsState(c) + scoresState(c)
+		noteChanges(first: 20) { nodes { ... on Note { id updatedAt } ... on DeletedNote { deleted: noteId deletedAt } } } blockedUsers(first: 5) { nodes { user { id } blockedAt } } } }`+apitest.Whole, nil).Raw() + c.ScopesState() + projectsState(c) + scoresState(c)
 }
 
 func TestEachMutationWithAKeyHappensOnce(t *testing.T) {

@@ -23,6 +23,7 @@ import (
 func ScopesSuite(t *testing.T, open Open) {
 	runEntities(t, open, map[string]func(*testing.T, *World){
 		"a scope is what was put":                   putScope,
+		"nobody adds who blocks them":               nobodyAddsWhoBlocksThem,
 		"a scope is changed by one at a time":       changeScope,
 		"tasks are recorded with a scope":           scopeTasks,
 		"members have roles":                        scopeMembers,
@@ -60,7 +61,7 @@ func (w *World) Scope(id string, as entity.UserID) entity.Scope {
 
 // Put gives the user a role.
 func (w *World) Put(scope string, u entity.UserID, r entity.Role) error {
-	return w.Entities.PutMember(w.Ctx, entity.Member{Scope: scope, User: u, Role: r, AddedAt: w.Clock.Now()}, idempotency.Key{})
+	return w.Entities.PutMember(w.Ctx, "", entity.Member{Scope: scope, User: u, Role: r, AddedAt: w.Clock.Now()}, idempotency.Key{})
 }
 
 // Remove removes the user.
@@ -277,7 +278,7 @@ func memberOnce(t *testing.T, w *World) {
 	w.NewScope("s", ada)
 	key := idempotency.Key{Viewer: "u", Key: "k", Hash: []byte("h"), ExpiresAt: w.Clock.Now().Add(idempotency.TTL), Result: []string{"id"}}
 	put := func() error {
-		return w.Entities.PutMember(w.Ctx, entity.Member{Scope: "s", User: bob, Role: entity.OwnerRole, AddedAt: w.Clock.Now()}, key)
+		return w.Entities.PutMember(w.Ctx, "", entity.Member{Scope: "s", User: bob, Role: entity.OwnerRole, AddedAt: w.Clock.Now()}, key)
 	}
 	require.NoError(t, put())
 	require.NoError(t, w.Remove("s", bob))
@@ -299,4 +300,22 @@ func foreignScope(t *testing.T, w *World) {
 	assert.Equal(t, "scope s", w.Scope("s", ada).Name)
 	_, errs := w.Entities.ScopesByID(w.Ctx, ada, []string{"s2"})
 	storetest.IsFault(t, errs[0], fault.NotFound)
+}
+
+func nobodyAddsWhoBlocksThem(t *testing.T, w *World) {
+	ada, bob, grace := w.SignUp("ada"), w.SignUp("bob"), w.SignUp("grace")
+	w.NewScope("s", ada)
+	put := func(by entity.UserID, r entity.Role) error {
+		return w.Entities.PutMember(w.Ctx, by, entity.Member{Scope: "s", User: grace, Role: r, AddedAt: w.Clock.Now()}, idempotency.Key{})
+	}
+	require.NoError(t, w.Users.BlockUser(w.Ctx, grace, user.Block{User: ada, At: w.Clock.Now()}, idempotency.Key{}))
+	var unknown *entity.UnknownUser
+	require.ErrorAs(t, put(ada, entity.ReaderRole), &unknown)
+	assert.NotContains(t, w.Members("s"), grace)
+	require.NoError(t, put(bob, entity.ReaderRole), "who is not blocked")
+	require.NoError(t, put(ada, entity.WriterRole), "a member gets other roles of all owners")
+	require.NoError(t, w.Remove("s", grace))
+	require.ErrorAs(t, put(ada, entity.ReaderRole), &unknown)
+	require.NoError(t, w.Users.UnblockUser(w.Ctx, grace, ada, idempotency.Key{}))
+	require.NoError(t, put(ada, entity.OwnerRole))
 }

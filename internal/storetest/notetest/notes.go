@@ -32,6 +32,7 @@ func Suite(t *testing.T, open storetest.Open) {
 		"ChangingTheDeadlineMovesOneNote":        testChangingTheDeadline,
 		"SharedNotesBeyond100":                   testSharedNotesBeyond100,
 		"SharesByAnOwner":                        testSharesByAnOwner,
+		"NobodySharesWithWhoBlocksThem":          testNobodySharesWithWhoBlocksThem,
 		"SharingIsIdempotent":                    testSharingIsIdempotent,
 		"SharingChecksNoteAndUser":               testSharingChecksNoteAndUser,
 		"PermissionIsTheShareRow":                testPermissionIsTheShareRow,

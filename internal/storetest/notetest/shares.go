@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/storetest"
+	"github.com/taggie/taggie/internal/user"
 )
 
 func testSharedNotesBeyond100(t *testing.T, w *storetest.World) {
@@ -211,4 +213,44 @@ func testSharesByAnOwner(t *testing.T, w *storetest.World) {
 	assert.Equal(t, all[:7], list(ada, 7))
 	assert.Equal(t, []note.ID{other.ID}, list(grace, 100))
 	assert.Empty(t, list(lin, 100))
+}
+
+func testNobodySharesWithWhoBlocksThem(t *testing.T, w *storetest.World) {
+	ada, asAda := w.SignUp("ada")
+	grace, asGrace := w.SignUp("grace")
+	lin, _ := w.SignUp("lin")
+	n, before := w.Create(asAda, note.Create{Title: "n"}), w.Create(asAda, note.Create{Title: "before"})
+	w.Share(asAda, before.ID, grace, note.View)
+	require.NoError(t, w.Users.BlockUser(t.Context(), grace, user.Block{User: ada, At: w.Clock.Now()}, idempotency.Key{}))
+	refused := func(of note.ID) {
+		t.Helper()
+		_, err := w.Rules.Share(asAda, note.PutShare{Note: of, User: grace, Permission: note.Edit})
+		_, ok := errors.AsType[*note.UnknownUser](err)
+		require.True(t, ok, "got %v", err)
+	}
+	refused(n.ID)
+	refused(before.ID)
+	assert.Empty(t, w.Access(n))
+	assert.Equal(t, []note.UserID{grace}, w.Access(before), "a block ends nothing by itself")
+	w.Share(asAda, n.ID, lin, note.View)
+	w.Share(asGrace, w.Create(asGrace, note.Create{Title: "other"}).ID, ada, note.View)
+	require.NoError(t, w.Users.UnblockUser(t.Context(), grace, ada, idempotency.Key{}))
+	w.Share(asAda, n.ID, grace, note.Edit)
+
+	// Whoever comes first, a share of one who is blocked is not there when the shares that there are have ended.
+	for range 8 {
+		var group sync.WaitGroup
+		group.Go(func() {
+			_, _ = w.Rules.Share(asAda, note.PutShare{Note: n.ID, User: grace, Permission: note.View})
+		})
+		group.Go(func() {
+			assert.NoError(t, w.Users.BlockUser(t.Context(), grace, user.Block{User: ada, At: w.Clock.Now()}, idempotency.Key{}))
+			_, _, err := w.Rules.EndShares(asGrace, note.EndShares{By: ada})
+			assert.NoError(t, err)
+		})
+		group.Wait()
+		_, err := w.Get(asGrace, n.ID)
+		storetest.IsFault(t, err, fault.NotFound)
+		require.NoError(t, w.Users.UnblockUser(t.Context(), grace, ada, idempotency.Key{}))
+	}
 }

@@ -273,7 +273,7 @@ func projectsOfItems(t *testing.T, w *OriginalWorld) {
 		}
 		w.Take(named(items[0]))
 		if n%2 == 1 {
-			require.NoError(t, w.Projects.PutMember(t.Context(), project.Member{Project: w.Project.ID, User: grace, Team: w.Team.ID, Type: project.Manager, AddedAt: w.Clock.Now()}, idempotency.Key{}))
+			require.NoError(t, w.Projects.PutMember(t.Context(), "", project.Member{Project: w.Project.ID, User: grace, Team: w.Team.ID, Type: project.Manager, AddedAt: w.Clock.Now()}, idempotency.Key{}))
 			want = append(want, string(w.Project.ID))
 		}
 	}

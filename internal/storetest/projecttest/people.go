@@ -17,6 +17,7 @@ import (
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/storetest"
 	"github.com/taggie/taggie/internal/task"
+	"github.com/taggie/taggie/internal/user"
 )
 
 func namesOfLabels(labels []project.Label) []string {
@@ -312,7 +313,7 @@ func (w *World) member(user project.UserID, of project.Team) project.Member {
 }
 
 func (w *World) put(user project.UserID, of project.Team) error {
-	return w.Projects.PutMember(w.T.Context(), w.member(user, of), idempotency.Key{})
+	return w.Projects.PutMember(w.T.Context(), "", w.member(user, of), idempotency.Key{})
 }
 
 func changedMembers(t *testing.T, w *World) {
@@ -329,7 +330,7 @@ func changedMembers(t *testing.T, w *World) {
 	require.NoError(t, w.put(grace, day))
 	require.NoError(t, w.put(grace, day), "again")
 	moved := w.member(grace, night)
-	require.NoError(t, w.Projects.PutMember(t.Context(), moved, idempotency.Key{}))
+	require.NoError(t, w.Projects.PutMember(t.Context(), "", moved, idempotency.Key{}))
 
 	members, errs := w.Projects.MembersByID(t.Context(), w.Project.ID, []project.UserID{"nobody", grace, w.Ada})
 	storetest.IsFault(t, errs[0], fault.NotFound)
@@ -439,4 +440,23 @@ func deletedTeam(t *testing.T, w *World) {
 	w.Team.DeletedAt, w.Team.Into = w.Clock.Now(), dawn.ID
 	_, _, err = w.Projects.DeleteTeam(t.Context(), w.Team, nil, idempotency.Key{})
 	require.ErrorIs(t, err, project.ErrLastManager)
+}
+
+func nobodyAddsWhoBlocksThem(t *testing.T, w *World) {
+	day, night := w.team("Day", project.Taggie), w.team("Night", project.Reviewer)
+	grace, bob := w.SignUp("grace"), w.SignUp("bob")
+	put := func(by project.UserID, of project.Team) error {
+		return w.Projects.PutMember(t.Context(), by, w.member(grace, of), idempotency.Key{})
+	}
+	require.NoError(t, w.Users.BlockUser(t.Context(), grace, user.Block{User: w.Ada, At: w.Clock.Now()}, idempotency.Key{}))
+	var unknown *project.UnknownUser
+	require.ErrorAs(t, put(w.Ada, day), &unknown)
+	_, errs := w.Projects.MembersByID(t.Context(), w.Project.ID, []project.UserID{grace})
+	storetest.IsFault(t, errs[0], fault.NotFound)
+	require.NoError(t, put(bob, day), "who is not blocked")
+	require.NoError(t, put(w.Ada, night), "a member is moved by all managers")
+	require.NoError(t, w.Projects.DeleteMember(t.Context(), w.Project.ID, grace, idempotency.Key{}))
+	require.ErrorAs(t, put(w.Ada, day), &unknown)
+	require.NoError(t, w.Users.UnblockUser(t.Context(), grace, w.Ada, idempotency.Key{}))
+	require.NoError(t, put(w.Ada, day))
 }

@@ -37,6 +37,9 @@ func Suite(t *testing.T, open storetest.Open) {
 		"NeitherHalfOfAFailedSignUpIsThere": testFailedSignUpLeavesNothing,
 		"RevokedUserIsKeptWithTheMoment":    testRevokedUser,
 		"NobodyIsRevokedWhoDoesNotExist":    testRevokingNobody,
+		"BlockedUsersAreListed":             testBlockedUsers,
+		"AKeyOfABlockCountsOnce":            testKeysOfBlocks,
+		"BlocksOfManyAtOnce":                testManyBlocks,
 	})
 }
 
