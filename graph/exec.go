@@ -1570,8 +1570,9 @@ type ComplexityRoot struct {
 	}
 
 	UpdateScorePayload struct {
-		Problem func(childComplexity int) int
-		Score   func(childComplexity int) int
+		HiddenSnapshots func(childComplexity int) int
+		Problem         func(childComplexity int) int
+		Score           func(childComplexity int) int
 	}
 
 	UpdateSubcategoryPayload struct {
@@ -7898,6 +7899,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UpdateProjectPayload.Project(childComplexity), true
 
+	case "UpdateScorePayload.hiddenSnapshots":
+		if e.ComplexityRoot.UpdateScorePayload.HiddenSnapshots == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateScorePayload.HiddenSnapshots(childComplexity), true
 	case "UpdateScorePayload.problem":
 		if e.ComplexityRoot.UpdateScorePayload.Problem == nil {
 			break
@@ -9013,7 +9020,10 @@ type Mutation {
 
   "Creates a score for the caller. EXHAUSTED beyond 5,000 scores."
   createScore(input: CreateScoreInput!): CreateScorePayload
-  "Changes title, description, access, pages or annotations. For the owner."
+  """
+  Changes title, description, access, pages or annotations. If more people may read the score afterwards, its snapshots stay the
+  owner's, because they show what was removed before, unless ` + "`" + `showEarlierSnapshots` + "`" + ` is true. For the owner.
+  """
   updateScore(input: UpdateScoreInput!): UpdateScorePayload
   "Deletes a score with its snapshots; its items stay. For the owner."
   deleteScore(input: DeleteScoreInput!): DeleteScorePayload
@@ -12176,8 +12186,12 @@ type Score implements Node {
   version: Int!
   "The snapshot whose state this is; null for the current score."
   snapshot: Snapshot
-  "Up to 250, newest first. For everybody who may read the score."
+  """
+  Up to 250, newest first. For everybody who may read the score, except snapshots from before the access was last widened: these are
+  the owner's alone, unless ` + "`" + `updateScore` + "`" + ` was told to show them.
+  """
   snapshots: [Snapshot!] @listSize(assumedSize: 20) @atMost(elements: 250)
+  "How many snapshots the caller can see."
   snapshotCount: Int!
   "The items uploaded to this score, whether they are pages or not, ordered by id. For the owner."
   items(first: Int, after: Cursor, last: Int, before: Cursor): ItemConnection
@@ -12579,6 +12593,11 @@ input UpdateScoreInput {
   description: String
   "Null is refused."
   access: ScoreAccess
+  """
+  Whether everybody who may read the score also sees the snapshots there are now. Without it, they see none of these if ` + "`" + `access` + "`" + `
+  is wider than before. It can also be given later.
+  """
+  showEarlierSnapshots: Boolean! = false
   "Steps, carried out in order: either all of them or none."
   pages: [ScorePagesStep!]
   "Steps, carried out in order: either all of them or none."
@@ -12593,6 +12612,8 @@ input UpdateScoreInput {
 type UpdateScorePayload {
   "The score after the change; null if there was a problem, or if the request is repeated after the deletion."
   score: Score
+  "How many snapshots of the score only the owner sees."
+  hiddenSnapshots: Int
   "Why nothing was changed."
   problem: UpdateScoreProblem
 }
@@ -15408,6 +15429,8 @@ func (ec *executionContext) childFields_UpdateScorePayload(ctx context.Context, 
 	switch field.Name {
 	case "score":
 		return ec.fieldContext_UpdateScorePayload_score(ctx, field)
+	case "hiddenSnapshots":
+		return ec.fieldContext_UpdateScorePayload_hiddenSnapshots(ctx, field)
 	case "problem":
 		return ec.fieldContext_UpdateScorePayload_problem(ctx, field)
 	}
@@ -37701,6 +37724,13 @@ func (ec *executionContext) fieldContext_UpdateScorePayload_score(_ context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _UpdateScorePayload_hiddenSnapshots(ctx context.Context, field graphql.CollectedField, obj *model.UpdateScorePayload) (ret graphql.Marshaler) {
+	return ec.marshalOInt2ᚖint(ctx, field.Selections, obj.HiddenSnapshots)
+}
+func (ec *executionContext) fieldContext_UpdateScorePayload_hiddenSnapshots(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UpdateScorePayload", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _UpdateScorePayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.UpdateScorePayload) (ret graphql.Marshaler) {
 	return ec.marshalOUpdateScoreProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateScoreProblem(ctx, field.Selections, obj.Problem)
 }
@@ -44344,7 +44374,11 @@ func (ec *executionContext) unmarshalInputUpdateScoreInput(ctx context.Context, 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"scoreId", "title", "description", "access", "pages", "annotations", "expectedVersion", "idempotencyKey"}
+	if _, present := asMap["showEarlierSnapshots"]; !present {
+		asMap["showEarlierSnapshots"] = false
+	}
+
+	fieldsInOrder := [...]string{"scoreId", "title", "description", "access", "showEarlierSnapshots", "pages", "annotations", "expectedVersion", "idempotencyKey"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -44379,6 +44413,13 @@ func (ec *executionContext) unmarshalInputUpdateScoreInput(ctx context.Context, 
 				return it, err
 			}
 			it.Access = graphql.OmittableOf(data)
+		case "showEarlierSnapshots":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("showEarlierSnapshots"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ShowEarlierSnapshots = data
 		case "pages":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("pages"))
 			data, err := ec.unmarshalOScorePagesStep2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePagesStepᚄ(ctx, v)
@@ -62567,6 +62608,11 @@ func (ec *executionContext) _UpdateScorePayload(ctx context.Context, sel ast.Sel
 			out.Values[i] = graphql.MarshalString("UpdateScorePayload")
 		case "score":
 			out.Values[i] = ec._UpdateScorePayload_score(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "hiddenSnapshots":
+			out.Values[i] = ec._UpdateScorePayload_hiddenSnapshots(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}

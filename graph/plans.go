@@ -1106,8 +1106,9 @@ var planned = map[string]lean.Type{
 		"problem": {At: 2, Of: "", Resolved: false},
 	}},
 	"UpdateScorePayload": {Implements: updateScorePayloadImplementors, Fields: map[string]lean.TypeField{
-		"score":   {At: 1, Of: "Score", Resolved: false},
-		"problem": {At: 2, Of: "", Resolved: false},
+		"score":           {At: 1, Of: "Score", Resolved: false},
+		"hiddenSnapshots": {At: 2, Of: "", Resolved: false},
+		"problem":         {At: 3, Of: "", Resolved: false},
 	}},
 	"UpdateSubcategoryPayload": {Implements: updateSubcategoryPayloadImplementors, Fields: map[string]lean.TypeField{
 		"subcategory": {At: 1, Of: "Subcategory", Resolved: false},
@@ -8387,7 +8388,13 @@ func (ec *executionContext) appendUpdateScorePayload(w *lean.Writer, p *lean.Pla
 			} else if !ec.appendScore(w, f.Below, obj.Score) {
 				return false
 			}
-		case 2: // problem
+		case 2: // hiddenSnapshots
+			if obj.HiddenSnapshots == nil {
+				w.Null()
+			} else {
+				w.B = scalar.AppendInt(w.B, *obj.HiddenSnapshots)
+			}
+		case 3: // problem
 			if obj.Problem == nil {
 				w.Null()
 			} else if !ec.appendUpdateScoreProblem(w, f, obj.Problem) {

@@ -101,7 +101,7 @@ func (m mutation) UpdateScore(ctx context.Context, in model.UpdateScoreInput) (*
 	if err != nil {
 		return nil, err
 	}
-	update := score.Update{Score: of, Annotations: annotationsSteps(in.Annotations.Value()), ExpectedVersion: in.ExpectedVersion.Value(), IdempotencyKey: in.IdempotencyKey.Value()}
+	update := score.Update{Score: of, Annotations: annotationsSteps(in.Annotations.Value()), ShowEarlier: in.ShowEarlierSnapshots, ExpectedVersion: in.ExpectedVersion.Value(), IdempotencyKey: in.IdempotencyKey.Value()}
 	if update.Title, err = given("input.title", in.Title); err != nil {
 		return nil, err
 	}
@@ -119,7 +119,10 @@ func (m mutation) UpdateScore(ctx context.Context, in model.UpdateScoreInput) (*
 	}
 	s, err := m.Scores.Update(ctx, update)
 	after, problem, err := m.doneScore(ctx, s, err)
-	return &model.UpdateScorePayload{Score: after, Problem: problem}, err
+	if after == nil {
+		return &model.UpdateScorePayload{Problem: problem}, err
+	}
+	return &model.UpdateScorePayload{Score: after, HiddenSnapshots: &after.Hidden}, nil
 }
 
 func pagesSteps(in []model.ScorePagesStep) ([]score.PagesChange, error) {

@@ -15,10 +15,10 @@ import (
 var fullScore = score.Score{
 	Ref: score.Ref{Owner: dynamotest.AUUID, ID: dynamotest.DocumentScore}, Title: "Suite", Access: score.Limited, DescriptionHash: "h",
 	Pages:     []score.Page{{Item: dynamotest.DocumentItem, ItemScore: dynamotest.DocumentScore, Object: "o", Label: "1"}, {Item: dynamotest.DocumentItem, ItemScore: dynamotest.AUUID, Object: "o", Label: "2"}},
-	PageCount: 2, Annotations: []string{"a", "b"}, AnnotationCount: 2, Hash: "x", Version: 3, Snapshots: 4, CreatedAt: dynamotest.FullTime, UpdatedAt: dynamotest.FullTime.Add(time.Second),
+	PageCount: 2, Annotations: []string{"a", "b"}, AnnotationCount: 2, Hash: "x", Version: 3, Snapshots: 4, ShownFrom: 2, Hidden: 1, CreatedAt: dynamotest.FullTime, UpdatedAt: dynamotest.FullTime.Add(time.Second),
 }
 
-var fullSnapshot = score.Snapshot{SnapshotID: score.SnapshotID{Score: fullScore.Ref, ID: dynamotest.AUUID}, Name: "first", CreatedAt: dynamotest.FullTime, UpdatedAt: dynamotest.FullTime.Add(time.Second)}
+var fullSnapshot = score.Snapshot{SnapshotID: score.SnapshotID{Score: fullScore.Ref, ID: dynamotest.AUUID}, Name: "first", CreatedAt: dynamotest.FullTime, UpdatedAt: dynamotest.FullTime.Add(time.Second), Version: 2}
 
 var fullUpload = score.Upload{
 	ItemRef: dynamotest.FullScoreItem.ItemRef, Name: "a.png", SetName: "Suite", Type: "image/png", Size: 10, SHA256: "h", PartSize: 5, Multipart: "m", State: score.UploadOpen,

@@ -174,6 +174,8 @@ var scoreRows = dynamo.LayoutOf(
 	dynamo.OfInstant("update_at", func(r *scoreRecord) *time.Time { return &r.UpdatedAt }),
 	dynamo.OfWhole("s_count", func(r *scoreRecord) *int { return &r.Snapshots }),
 	dynamo.OfWhole("version", func(r *scoreRecord) *int { return &r.Version }),
+	dynamo.Optional(dynamo.OfWhole("shown_from", func(r *scoreRecord) *int { return &r.ShownFrom })),
+	dynamo.Optional(dynamo.OfWhole("s_hidden", func(r *scoreRecord) *int { return &r.Hidden })),
 )
 
 // scoreRow is the row of a new score.
@@ -255,6 +257,7 @@ var snapshotRows = dynamo.LayoutOf(
 	dynamo.OfInstant("create_at", func(s *score.Snapshot) *time.Time { return &s.CreatedAt }),
 	dynamo.OfInstant("update_at", func(s *score.Snapshot) *time.Time { return &s.UpdatedAt }),
 	dynamo.OfText("snapname", func(s *score.Snapshot) *string { return &s.Name }),
+	dynamo.Optional(dynamo.OfWhole("of_version", func(s *score.Snapshot) *int { return &s.Version })),
 )
 
 func snapshotRow(s score.Snapshot) dynamo.Attrs {

@@ -186,7 +186,7 @@ func (db Store) ListSnapshotsOf(ctx context.Context, refs []score.Ref) ([][]scor
 }
 
 // summary are the attributes of a score without pages and annotations.
-var summary = dynamo.Projection{Expression: aws.String("#o, #s, d_hash, create_at, update_at, #access, s_count, #version, #data.#title, #data.des_h, #data.#v, #data.p_count, #data.a_count"),
+var summary = dynamo.Projection{Expression: aws.String("#o, #s, d_hash, create_at, update_at, #access, s_count, s_hidden, shown_from, #version, #data.#title, #data.des_h, #data.#v, #data.p_count, #data.a_count"),
 	Names: map[string]string{"#o": "o", "#s": "s", "#access": "access", "#version": "version", "#data": "data", "#title": "title", "#v": "v"}}
 
 // WithoutPages returns the store for reads of scores that need only their counts of pages and annotations. What it returns must

@@ -47,7 +47,7 @@ func nameRow(s score.Snapshot) dynamo.Action {
 
 // CommitSnapshot makes the snapshot appear. Many items are made used before, which nobody sees.
 //
-// Index: primary. Key: o = sc:<owner> AND s = main:<score> on condition that it exists and may have one more;
+// Index: primary. Key: o = sc:<owner> AND s = main:<score> on condition that it exists, may have one more, and shows snapshots of its version;
 // snap:<score><snapshot> and name:<score><name> on condition that there is none; todo:<score><snapshot>; a task; o = si:<owner> AND
 // s = <item><snapshot> on condition that there is none, and o = it:<owner> AND s = <score><item> on condition that it exists.
 // Cost: 1 TransactWriteItems of 5 rows and two per item; with more than 42 items 1 TransactWriteItems per 44 of them besides.
@@ -56,6 +56,15 @@ func (db Store) CommitSnapshot(ctx context.Context, s score.Snapshot, i score.In
 	one := roomForOne(s.Score)
 	one.Update = "SET s_count = if_not_exists(s_count, :none) + :one"
 	one.Values[":none"], one.Values[":one"] = dynamo.Number(0), dynamo.Number(1)
+	one.Condition += " AND (attribute_not_exists(shown_from) OR shown_from <= :version)"
+	one.Values[":version"] = dynamo.Number(int64(s.Version))
+	full := one.Failed
+	one.Failed = func(row dynamo.Attrs) error {
+		if dynamo.Count(row["shown_from"]) > s.Version {
+			return &score.UnknownItem{}
+		}
+		return full(row)
+	}
 	final := []dynamo.Action{one,
 		{Table: dynamo.ScoresTable, Item: snapshotRow(s), Condition: "attribute_not_exists(o)", Failed: func(dynamo.Attrs) error { return errTooLate }},
 		nameRow(s), becomes(i, existing), removeTask(i)}
@@ -112,12 +121,30 @@ func (db Store) RenameSnapshot(ctx context.Context, before, after score.Snapshot
 	return err
 }
 
+// oneFewer counts one snapshot less, on condition that the score hides those that it did.
+func oneFewer(of score.Score, s score.Snapshot) dynamo.Action {
+	a := dynamo.Action{Table: dynamo.ScoresTable, Key: ScoreKey(s.Score), Update: "SET s_count = if_not_exists(s_count, :one) - :one",
+		Condition: "attribute_exists(o) AND attribute_not_exists(shown_from)", Values: dynamo.Attrs{":one": dynamo.Number(1)}, Failed: func(row dynamo.Attrs) error {
+			if row == nil {
+				return fault.New(fault.NotFound, noSuchScore)
+			}
+			return &score.SnapshotConflict{}
+		}}
+	if of.ShownFrom > 0 {
+		a.Condition, a.Values[":from"] = "attribute_exists(o) AND shown_from = :from", dynamo.Number(int64(of.ShownFrom))
+	}
+	if s.Version < of.ShownFrom {
+		a.Update += ", s_hidden = if_not_exists(s_hidden, :one) - :one"
+	}
+	return a
+}
+
 // DeleteSnapshot lets the snapshot disappear; its intent, which knows its items, is to be settled.
 //
 // Index: primary. Key: o = sc:<owner> AND s = todo:<score><snapshot>, snap:<score><snapshot> on condition of its name, name:<score><name>,
-// main:<score> on condition that it exists; a task. Cost: 1 GetItem, 1 TransactWriteItems of 5 rows; of a snapshot that another program
+// main:<score> on condition that it exists and hides the snapshots that it did; a task. Cost: 1 GetItem, 1 TransactWriteItems of 5 rows; of a snapshot that another program
 // put, also 1 Query of o = si:<owner>, one more per started megabyte of keys.
-func (db Store) DeleteSnapshot(ctx context.Context, s score.Snapshot, once idempotency.Key) (score.Intent, error) {
+func (db Store) DeleteSnapshot(ctx context.Context, of score.Score, s score.Snapshot, once idempotency.Key) (score.Intent, error) {
 	r, found, err := db.intent(ctx, s.Score, s.ID)
 	if err == nil && found && r.State != existing {
 		err = fault.New(fault.NotFound, noSuchSnapshot)
@@ -125,8 +152,7 @@ func (db Store) DeleteSnapshot(ctx context.Context, s score.Snapshot, once idemp
 	if err != nil {
 		return score.Intent{}, err
 	}
-	fewer := dynamo.Action{Table: dynamo.ScoresTable, Key: ScoreKey(s.Score), Update: "SET s_count = if_not_exists(s_count, :one) - :one", Condition: "attribute_exists(o)",
-		Values: dynamo.Attrs{":one": dynamo.Number(1)}, Failed: func(dynamo.Attrs) error { return fault.New(fault.NotFound, noSuchScore) }}
+	fewer := oneFewer(of, s)
 	if !found {
 		foreign, err := db.foreignSnapshots(ctx, []score.SnapshotID{s.SnapshotID})
 		if err != nil {

@@ -89,12 +89,31 @@ func (db Store) UpdateScore(ctx context.Context, before, after score.Score, text
 		":data": scoreData(after), ":after": dynamo.Number(int64(after.Version)), ":attempt": dynamo.Str(attempt)}) {
 		isCurrent.Values[name] = v
 	}
+	hide(&isCurrent, before, after)
 	was := before.Access
 	if before.Version == dynamo.FirstVersion && after.Access == score.Public {
 		was = score.Private // beside the row of another program there is none that tells that it is public
 	}
 	c.flip = append(append([]dynamo.Action{isCurrent}, publishing(after.Ref, was, after.Access)...), db.reshown(before, after)...)
 	return c.carryOut(ctx)
+}
+
+// hide changes which snapshots others than the owner see, where that changes. Those that they do not see from now on are counted by how many there
+// are, which is a condition.
+func hide(a *dynamo.Action, before, after score.Score) {
+	switch {
+	case before.ShownFrom == after.ShownFrom:
+	case after.ShownFrom == 0:
+		a.Update += " REMOVE shown_from, s_hidden"
+	default:
+		a.Update += ", shown_from = :from, s_hidden = :hidden"
+		a.Values[":from"], a.Values[":hidden"] = dynamo.Number(int64(after.ShownFrom)), dynamo.Number(int64(after.Hidden))
+		counted := "s_count = :hidden"
+		if after.Hidden == 0 {
+			counted = "(attribute_not_exists(s_count) OR s_count <= :hidden)" // another program may have counted less
+		}
+		a.Condition += " AND " + counted
+	}
 }
 
 // DeleteScore removes the row of a score, by which everything else of it becomes nobody's.

@@ -2122,6 +2122,9 @@ type UpdateScoreInput struct {
 	Description graphql.Omittable[*string] `json:"description,omitempty"`
 	// Null is refused.
 	Access graphql.Omittable[*score.Access] `json:"access,omitempty"`
+	// Whether everybody who may read the score also sees the snapshots there are now. Without it, they see none of these if `access`
+	// is wider than before. It can also be given later.
+	ShowEarlierSnapshots bool `json:"showEarlierSnapshots"`
 	// Steps, carried out in order: either all of them or none.
 	Pages graphql.Omittable[[]ScorePagesStep] `json:"pages,omitempty"`
 	// Steps, carried out in order: either all of them or none.
@@ -2136,6 +2139,8 @@ type UpdateScoreInput struct {
 type UpdateScorePayload struct {
 	// The score after the change; null if there was a problem, or if the request is repeated after the deletion.
 	Score *Score `json:"score,omitempty"`
+	// How many snapshots of the score only the owner sees.
+	HiddenSnapshots *int `json:"hiddenSnapshots,omitempty"`
 	// Why nothing was changed.
 	Problem UpdateScoreProblem `json:"problem,omitempty"`
 }

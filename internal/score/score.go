@@ -95,10 +95,13 @@ type Score struct {
 	AnnotationCount int
 	Hash            string // of what a snapshot keeps, access not being part of it; changes with it
 	Version         int    // grows with each change
-	Snapshots       int    // how many there are
+	Snapshots       int    // how many there are; to others than the owner, how many they may see
+	ShownFrom       int    // the version from which on others may see snapshots: those of an earlier one are the owner's alone; 0 for all
+	Hidden          int    // how many of the snapshots are of an earlier one
 	CreatedAt       time.Time
 	UpdatedAt       time.Time // strictly grows with each change
 	shown           shown
+	shownFrom       int // ShownFrom for others than the owner, 0 for the owner
 }
 
 // shown is proof that a score was shown to the viewer: only requests made from a score that the viewer may read have it.

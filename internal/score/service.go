@@ -2,6 +2,7 @@ package score
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -57,6 +58,10 @@ func guard(ctx context.Context, scores []Score, errs []error) ([]Score, []error)
 		case errs != nil && errs[i] != nil:
 		case readable(ctx, scores[i]):
 			scores[i].shown = true
+			if !viewer.From(ctx).Is(scores[i].Owner) {
+				scores[i].shownFrom = scores[i].ShownFrom
+				scores[i].Snapshots = max(scores[i].Snapshots-scores[i].Hidden, 0)
+			}
 		default:
 			if errs == nil {
 				errs = make([]error, len(scores))
@@ -146,7 +151,8 @@ func (s *Service) Texts(ctx context.Context, requests []TextRequest) ([]string, 
 	})
 }
 
-// ListSnapshots lists the snapshots of scores that the viewer was shown, the newest first; NotFound for others.
+// ListSnapshots lists the snapshots of scores that the viewer was shown, as far as they are not the owner's alone, the newest first; NotFound for
+// others.
 func (s *Service) ListSnapshots(ctx context.Context, requests []SnapshotsRequest) ([][]Snapshot, []error) {
 	return allowed(requests, func(r SnapshotsRequest) shown { return r.shown }, notFound, func(requests []SnapshotsRequest) ([][]Snapshot, []error) {
 		refs := make([]Ref, len(requests))
@@ -154,16 +160,17 @@ func (s *Service) ListSnapshots(ctx context.Context, requests []SnapshotsRequest
 			refs[i] = r.Score
 		}
 		lists, errs := s.shows.ListSnapshotsOf(ctx, refs)
-		for _, list := range lists {
-			for i := range list {
-				list[i].shown = true
+		for n, list := range lists {
+			lists[n] = slices.DeleteFunc(list, func(s Snapshot) bool { return s.Version < requests[n].from })
+			for i := range lists[n] {
+				lists[n][i].shown = true
 			}
 		}
 		return lists, errs
 	})
 }
 
-// SnapshotsByID returns snapshots of scores that the viewer was shown; NotFound for others.
+// SnapshotsByID returns snapshots of scores that the viewer was shown; NotFound for others, and for those that are the owner's alone.
 func (s *Service) SnapshotsByID(ctx context.Context, requests []SnapshotRequest) ([]Snapshot, []error) {
 	snapshots, errs := allowed(requests, func(r SnapshotRequest) shown { return r.shown }, snapshotNotFound, func(requests []SnapshotRequest) ([]Snapshot, []error) {
 		ids := make([]SnapshotID, len(requests))
@@ -173,6 +180,9 @@ func (s *Service) SnapshotsByID(ctx context.Context, requests []SnapshotRequest)
 		return s.shows.SnapshotsByID(ctx, ids)
 	})
 	for i := range snapshots {
+		if errs[i] == nil && snapshots[i].Version < requests[i].from {
+			snapshots[i], errs[i] = Snapshot{}, snapshotNotFound()
+		}
 		snapshots[i].shown = errs[i] == nil
 	}
 	return snapshots, errs

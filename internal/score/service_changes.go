@@ -71,12 +71,15 @@ type EditAnnotation struct {
 // Update is the input of [Service.Update]; nil leaves a piece as it is. Steps are carried out in their order, all of them or
 // none.
 type Update struct {
-	Score           Ref
-	Title           *string
-	Description     *string // "" removes it
-	Access          *Access
-	Pages           []PagesChange
-	Annotations     []AnnotationsChange
+	Score       Ref
+	Title       *string
+	Description *string // "" removes it
+	Access      *Access
+	Pages       []PagesChange
+	Annotations []AnnotationsChange
+	// ShowEarlier lets everybody who may read the score see all its snapshots. Otherwise, if more may read it from now on, those that there are
+	// stay the owner's.
+	ShowEarlier     bool `json:",omitempty"`
 	ExpectedVersion *int
 	IdempotencyKey  *string `json:"-"`
 }
@@ -128,7 +131,10 @@ func (s *Service) Update(ctx context.Context, in Update) (Score, error) {
 		return Score{}, err
 	}
 	return once(ctx, s, "updateScore", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Score, error) {
-		return s.rewrite(ctx, in.Score, in.ExpectedVersion, key, func(d *draft) error { return d.apply(in, false) })
+		return s.rewrite(ctx, in.Score, in.ExpectedVersion, key, func(d *draft) error {
+			d.showEarlier = in.ShowEarlier
+			return d.apply(in, false)
+		})
 	}, s.reread)
 }
 
@@ -141,7 +147,13 @@ func (s *Service) rewrite(ctx context.Context, ref Ref, expected *int, key idemp
 			return Score{}, err
 		}
 		after := before
-		if !sameContent(before, d.Score) || before.Access != d.Access {
+		switch {
+		case d.showEarlier:
+			d.ShownFrom, d.Hidden = 0, 0
+		case d.Access > before.Access:
+			d.ShownFrom, d.Hidden = before.Version+1, before.Snapshots
+		}
+		if !sameContent(before, d.Score) || before.Access != d.Access || before.ShownFrom != d.ShownFrom {
 			after = d.seal()
 			after.Version, after.UpdatedAt = before.Version+1, domain.Later(s.o.Now, before.UpdatedAt)
 		}
@@ -184,8 +196,9 @@ func (s *Service) Delete(ctx context.Context, in Delete) error {
 // draft is a score that is being made.
 type draft struct {
 	Score
-	texts map[TextID]string // that came
-	items map[ItemID]ID     // that are or were pages, and to which score each was uploaded: an item has one key
+	showEarlier bool              // see [Update]
+	texts       map[TextID]string // that came
+	items       map[ItemID]ID     // that are or were pages, and to which score each was uploaded: an item has one key
 }
 
 func newDraft(of Score) draft {

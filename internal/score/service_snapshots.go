@@ -26,7 +26,7 @@ func (s *Service) CreateSnapshot(ctx context.Context, in CreateSnapshot) (Snapsh
 		return Snapshot{}, err
 	}
 	return once(ctx, s, "createSnapshot", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Snapshot, error) {
-		// An item is unknown when a page went, and then its item: the score is read again.
+		// An item is unknown when a page went, and then its item, or when others see the score meanwhile: the score is read again.
 		return domain.Edit[*UnknownItem](retry.Until(ctx), thisScore, func() (Score, error) { return s.get(ctx, in.Score) },
 			func(of Score) (Snapshot, error) { return s.take(ctx, of, name, key) })
 	}, s.rereadSnapshot)
@@ -40,7 +40,7 @@ func (s *Service) take(ctx context.Context, of Score, name string, key idempoten
 		return Snapshot{}, err
 	}
 	now := domain.Later(s.o.Now, time.Time{})
-	made := Snapshot{SnapshotID: SnapshotID{of.Ref, s.o.NewID()}, Name: name, CreatedAt: now, UpdatedAt: now, shown: true}
+	made := Snapshot{SnapshotID: SnapshotID{of.Ref, s.o.NewID()}, Name: name, CreatedAt: now, UpdatedAt: now, Version: of.Version, shown: true}
 	intent, err := s.o.Store.BeginSnapshot(ctx, made, of.Items())
 	if err != nil {
 		if fault.Is(err, fault.Unavailable) { // it may have been recorded
@@ -97,7 +97,7 @@ func (s *Service) RenameSnapshot(ctx context.Context, in RenameSnapshot) (Snapsh
 		return Snapshot{}, err
 	}
 	return once(ctx, s, "renameSnapshot", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Snapshot, error) {
-		return s.editSnapshot(ctx, in.Snapshot, func(before Snapshot) (Snapshot, error) {
+		return s.editSnapshot(ctx, in.Snapshot, func(_ Score, before Snapshot) (Snapshot, error) {
 			after := before
 			if after.Name != name {
 				after.Name, after.UpdatedAt = name, domain.Later(s.o.Now, before.UpdatedAt)
@@ -117,9 +117,9 @@ type DeleteSnapshot struct {
 // DeleteSnapshot deletes a snapshot of the viewer.
 func (s *Service) DeleteSnapshot(ctx context.Context, in DeleteSnapshot) error {
 	_, err := once(ctx, s, "deleteSnapshot", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Snapshot, error) {
-		return s.editSnapshot(ctx, in.Snapshot, func(before Snapshot) (Snapshot, error) {
+		return s.editSnapshot(ctx, in.Snapshot, func(of Score, before Snapshot) (Snapshot, error) {
 			id := before.SnapshotID
-			left, err := s.o.Store.DeleteSnapshot(ctx, before, key.With(string(id.Score.Owner), string(id.Score.ID), id.ID))
+			left, err := s.o.Store.DeleteSnapshot(ctx, of, before, key.With(string(id.Score.Owner), string(id.Score.ID), id.ID))
 			if err == nil {
 				s.settleSoon(ctx, left)
 			}
@@ -130,9 +130,11 @@ func (s *Service) DeleteSnapshot(ctx context.Context, in DeleteSnapshot) error {
 }
 
 // editSnapshot reads a snapshot of the viewer and lets store change it, again when it was renamed meanwhile.
-func (s *Service) editSnapshot(ctx context.Context, id SnapshotID, store func(Snapshot) (Snapshot, error)) (Snapshot, error) {
+func (s *Service) editSnapshot(ctx context.Context, id SnapshotID, store func(Score, Snapshot) (Snapshot, error)) (Snapshot, error) {
+	var of Score
 	return domain.Edit[*SnapshotConflict](retry.Until(ctx), thisScore, func() (Snapshot, error) {
-		if _, err := s.get(ctx, id.Score); err != nil {
+		var err error
+		if of, err = s.get(ctx, id.Score); err != nil {
 			if fault.Is(err, fault.NotFound) {
 				err = snapshotNotFound()
 			}
@@ -141,7 +143,7 @@ func (s *Service) editSnapshot(ctx context.Context, id SnapshotID, store func(Sn
 		before, err := domain.First(s.o.Store.SnapshotsByID(ctx, []SnapshotID{id}))
 		before.shown = err == nil
 		return before, err
-	}, store)
+	}, func(before Snapshot) (Snapshot, error) { return store(of, before) })
 }
 
 // Restore is the input of [Service.Restore].

@@ -23,6 +23,7 @@ type Snapshot struct {
 	Name      string // unique in its score
 	CreatedAt time.Time
 	UpdatedAt time.Time // when it was renamed
+	Version   int       // that the score had; 0 where that is not known
 	shown     shown
 }
 
@@ -60,20 +61,22 @@ func parseName(name string) (string, error) {
 type SnapshotsRequest struct {
 	Score Ref
 	shown shown
+	from  int // the version from which on the viewer may see them
 }
 
 // ListSnapshots asks for the snapshots.
-func (s Score) ListSnapshots() SnapshotsRequest { return SnapshotsRequest{s.Ref, s.shown} }
+func (s Score) ListSnapshots() SnapshotsRequest { return SnapshotsRequest{s.Ref, s.shown, s.shownFrom} }
 
 // SnapshotRequest asks for a snapshot; see [Score.Snapshot].
 type SnapshotRequest struct {
 	SnapshotID
 	shown shown
+	from  int // as of [SnapshotsRequest]
 }
 
 // Snapshot asks for one of the score's snapshots.
 func (s Score) Snapshot(id string) SnapshotRequest {
-	return SnapshotRequest{SnapshotID{s.Ref, id}, s.shown}
+	return SnapshotRequest{SnapshotID{s.Ref, id}, s.shown, s.shownFrom}
 }
 
 // ContentRequest asks for the content of a snapshot; see [Snapshot.Content].

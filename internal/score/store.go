@@ -48,7 +48,8 @@ type Writer interface {
 	CreateScore(ctx context.Context, s Score, texts []Text, once idempotency.Key) error
 	// UpdateScore replaces before by after. Texts are those of after that before does not have. *[VersionConflict] when
 	// before is not the current version, with the current score where it is known; NotFound when the score is gone,
-	// *[UnknownItem] as for CreateScore. The number of snapshots is left alone.
+	// *[UnknownItem] as for CreateScore. The number of snapshots is left alone; where others are not to see those that there are, *[VersionConflict]
+	// also when there are not as many as before says.
 	UpdateScore(ctx context.Context, before, after Score, texts []Text, once idempotency.Key) error
 	// DeleteScore removes the score, and returns the intent to remove what is left of it, which is to be settled now or is
 	// by its task. *[VersionConflict] and NotFound as for UpdateScore.
@@ -61,17 +62,18 @@ type Snapshots interface {
 	// the score does not exist, [ErrNameTaken], [ErrTooManySnapshots].
 	BeginSnapshot(ctx context.Context, s Snapshot, items []ItemRef) (Intent, error)
 	// CommitSnapshot makes the snapshot that was begun appear, with its uses of items. Faults as for BeginSnapshot;
-	// *[UnknownItem] when an item was deleted meanwhile.
+	// *[UnknownItem] when an item was deleted meanwhile, and without an item when others are not to see a snapshot of this version: the score
+	// has changed.
 	CommitSnapshot(ctx context.Context, s Snapshot, i Intent, once idempotency.Key) error
 	// RenameSnapshot gives the snapshot the name of after. *[SnapshotConflict] when before is not the current one, NotFound
 	// when it is gone, [ErrNameTaken].
 	RenameSnapshot(ctx context.Context, before, after Snapshot, once idempotency.Key) error
-	// DeleteSnapshot lets the snapshot disappear, and returns the intent to remove what is left of it. Faults as for
-	// RenameSnapshot.
-	DeleteSnapshot(ctx context.Context, s Snapshot, once idempotency.Key) (Intent, error)
+	// DeleteSnapshot lets the snapshot of the score disappear, and returns the intent to remove what is left of it. Faults as for
+	// RenameSnapshot; *[SnapshotConflict] also when others see other snapshots of the score than they did.
+	DeleteSnapshot(ctx context.Context, of Score, s Snapshot, once idempotency.Key) (Intent, error)
 }
 
-// SnapshotConflict is the outcome of a change of a snapshot that was renamed meanwhile.
+// SnapshotConflict is the outcome of a change of a snapshot that was renamed meanwhile, or that others see or not, other than before.
 type SnapshotConflict struct{}
 
 // Error says so.

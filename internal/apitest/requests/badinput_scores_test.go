@@ -37,6 +37,8 @@ func TestBadInputChangesNoScore(t *testing.T) {
 	update("a title of two lines", apitest.Vars{"title": "a\nb"}, apitest.Invalid, "input.title")
 	update("null for a title", apitest.Vars{"title": nil}, apitest.Invalid, "input.title")
 	update("null for access", apitest.Vars{"access": nil}, apitest.Invalid, "input.access")
+	update("null for earlier snapshots", apitest.Vars{"showEarlierSnapshots": nil}, apitest.Unfit, "input.showEarlierSnapshots")
+	update("earlier snapshots that are text", apitest.Vars{"showEarlierSnapshots": "yes"}, apitest.Unfit, "input.showEarlierSnapshots")
 	update("an unknown access", apitest.Vars{"access": "SECRET"}, apitest.Unfit, "input.access")
 	update("a description of 100,001 bytes", apitest.Vars{"description": strings.Repeat("x", 100_001)}, apitest.Invalid, "input.description")
 	update("a description with NUL", apitest.Vars{"description": "\x00"}, apitest.Invalid, "input.description")

@@ -116,7 +116,7 @@ func TestWhoMayReadAScore(t *testing.T) {
 	assert.Nil(t, a.At("then"))
 	assert.Nil(t, a.At("node"))
 	for access, listed := range map[string]int{"LIMITED": 0, "PUBLIC": 1} {
-		ada.Must(`mutation($s: ID!, $a: ScoreAccess!) { updateScore(input: {scoreId: $s, access: $a}) { problem { __typename } } }`, apitest.Vars{"s": id, "a": access})
+		ada.Must(`mutation($s: ID!, $a: ScoreAccess!) { updateScore(input: {scoreId: $s, access: $a, showEarlierSnapshots: true}) { problem { __typename } } }`, apitest.Vars{"s": id, "a": access})
 		a := bob.Must(read, v)
 		assert.Equal(t, "Secret", a.Str("score.title"))
 		assert.Equal(t, "Secret", a.Str("then.title"))

@@ -49,6 +49,8 @@ func Suite(t *testing.T, open Open) {
 		"a snapshot goes while it is restored":        snapshotGoneWhileRestored,
 		"snapshots are taken together":                snapshotsTogether,
 		"who may not read a score sees no snapshots":  snapshotsHidden,
+		"widened access shows nothing from before":    widenedAccess,
+		"snapshots are taken while access is widened": widenedMeanwhile,
 		"an item is deleted or used, never both":      deleteOrUse,
 		"an item is deleted or snapshotted, not both": deleteOrSnapshot,
 	})

@@ -347,7 +347,7 @@ func snapshotsHidden(t *testing.T, w *World) {
 	storetest.IsFault(t, errs[0], fault.NotFound)
 	_, err = w.Rules.CreateSnapshot(w.As(bob), score.CreateSnapshot{Score: s.Ref, Name: "x"})
 	storetest.IsFault(t, err, fault.NotFound)
-	w.Update(score.Update{Score: s.Ref, Access: storetest.Ptr(score.Limited)})
+	w.Update(score.Update{Score: s.Ref, Access: storetest.Ptr(score.Limited), ShowEarlier: true})
 	_, _, err = ScoreAt(w.As(bob), w.Rules, one.SnapshotID)
 	require.NoError(t, err)
 	_, err = w.Rules.RenameSnapshot(w.As(bob), score.RenameSnapshot{Snapshot: one.SnapshotID, Name: "x"})
