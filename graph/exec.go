@@ -483,6 +483,7 @@ type ComplexityRoot struct {
 		Height          func(childComplexity int) int
 		Name            func(childComplexity int) int
 		Owner           func(childComplexity int) int
+		ProjectItems    func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Projects        func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		SHA256          func(childComplexity int) int
 		Score           func(childComplexity int) int
@@ -1738,6 +1739,7 @@ type ItemResolver interface {
 	UseCount(ctx context.Context, obj *score.Item) (*int, error)
 	UsedBy(ctx context.Context, obj *score.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.ItemUseConnection, error)
 	Projects(ctx context.Context, obj *score.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Project], error)
+	ProjectItems(ctx context.Context, obj *score.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error)
 	Tags(ctx context.Context, obj *score.Item, authorID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[filetag.ItemTag], error)
 	Set(ctx context.Context, obj *score.Item) (*filetag.SetRef, error)
 	WithdrawnAt(ctx context.Context, obj *score.Item) (*time.Time, error)
@@ -3290,6 +3292,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Item.Owner(childComplexity), true
+	case "Item.projectItems":
+		if e.ComplexityRoot.Item.ProjectItems == nil {
+			break
+		}
+
+		args, err := ec.field_Item_projectItems_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Item.ProjectItems(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "Item.projects":
 		if e.ComplexityRoot.Item.Projects == nil {
 			break
@@ -11680,7 +11693,7 @@ enum ProjectEventType {
   RESUMED
   "The size of the queue was changed."
   RESIZED
-  "Categories or subcategories were added, renamed, retired or merged. Read the lists again."
+  "Other categories or subcategories can be chosen than before. Read the lists again. It is not told again if a server is lost at that moment."
   CATEGORIES_CHANGED
   "Somebody joined, moved to another team, or left."
   MEMBERS
@@ -12347,6 +12360,11 @@ type Item implements Node {
   "The projects that have it and that the caller is a member of, ordered by id."
   projects(first: Int, after: Cursor, last: Int, before: Cursor): ProjectConnection
   """
+  The items of these projects that were made of it, at most one in each, ordered by the ids of the projects. A page may have
+  fewer elements than asked for although there are more, because removed items are left out.
+  """
+  projectItems(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemConnection
+  """
   The tags on it, ordered by author and value: the public ones of all authors, and the caller's private ones. The tags
   of one author are consistent with each other.
   """
@@ -12612,7 +12630,7 @@ input UpdateScoreInput {
 type UpdateScorePayload {
   "The score after the change; null if there was a problem, or if the request is repeated after the deletion."
   score: Score
-  "How many snapshots of the score only the owner sees."
+  "How many snapshots those who may read the score do not see, because its access was widened after them."
   hiddenSnapshots: Int
   "Why nothing was changed."
   problem: UpdateScoreProblem
@@ -13803,6 +13821,8 @@ func (ec *executionContext) childFields_Item(ctx context.Context, field graphql.
 		return ec.fieldContext_Item_usedBy(ctx, field)
 	case "projects":
 		return ec.fieldContext_Item_projects(ctx, field)
+	case "projectItems":
+		return ec.fieldContext_Item_projectItems(ctx, field)
 	case "tags":
 		return ec.fieldContext_Item_tags(ctx, field)
 	case "set":
@@ -15896,6 +15916,44 @@ func (ec *executionContext) field_ItemSet_taggedBy_args(ctx context.Context, raw
 		return nil, err
 	}
 	args["userId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Item_projectItems_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
 	return args, nil
 }
 
@@ -22498,6 +22556,50 @@ func (ec *executionContext) fieldContext_Item_projects(ctx context.Context, fiel
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Item_projects_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Item_projectItems(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Item_projectItems(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Item().ProjectItems(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[project.Item]) graphql.Marshaler {
+			return ec.marshalOProjectItemConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Item_projectItems(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Item",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectItemConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Item_projectItems_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -50127,6 +50229,45 @@ func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "projectItems":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Item_projectItems(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "tags":
 			field := field
 
@@ -70130,6 +70271,7 @@ var waits = map[lean.Field]bool{
 	{Type: "Item", Name: "score"}:                  true,
 	{Type: "Item", Name: "usedBy"}:                 true,
 	{Type: "Item", Name: "projects"}:               true,
+	{Type: "Item", Name: "projectItems"}:           true,
 	{Type: "Item", Name: "tags"}:                   true,
 	{Type: "ItemSet", Name: "owner"}:               true,
 	{Type: "ItemSet", Name: "taggedByAnyone"}:      true,

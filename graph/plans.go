@@ -346,9 +346,9 @@ var planned = map[string]lean.Type{
 		"thumbnailWidth":  {At: 11, Of: "", Resolved: true},
 		"thumbnailHeight": {At: 12, Of: "", Resolved: true},
 		"useCount":        {At: 15, Of: "", Resolved: true},
-		"set":             {At: 19, Of: "ItemSet", Resolved: true},
-		"withdrawnAt":     {At: 20, Of: "", Resolved: true},
-		"createdAt":       {At: 21, Of: "", Resolved: false},
+		"set":             {At: 20, Of: "ItemSet", Resolved: true},
+		"withdrawnAt":     {At: 21, Of: "", Resolved: true},
+		"createdAt":       {At: 22, Of: "", Resolved: false},
 	}},
 	"ItemConnection": {Implements: itemConnectionImplementors, Fields: map[string]lean.TypeField{
 		"edges":    {At: 1, Of: "ItemEdge", Resolved: false},
@@ -3342,7 +3342,7 @@ func (ec *executionContext) appendItem(w *lean.Writer, p *lean.Plan, obj *score.
 			} else {
 				w.B = scalar.AppendInt(w.B, *v)
 			}
-		case 19: // set
+		case 20: // set
 			ctx, _ := w.Call(f, ec.fieldContext_Item_set)
 			if ctx == nil {
 				return false
@@ -3356,7 +3356,7 @@ func (ec *executionContext) appendItem(w *lean.Writer, p *lean.Plan, obj *score.
 			} else if !ec.appendItemSet(w, f.Below, v) {
 				return false
 			}
-		case 20: // withdrawnAt
+		case 21: // withdrawnAt
 			ctx, _ := w.Call(f, ec.fieldContext_Item_withdrawnAt)
 			if ctx == nil {
 				return false
@@ -3374,7 +3374,7 @@ func (ec *executionContext) appendItem(w *lean.Writer, p *lean.Plan, obj *score.
 					w.B = scalar.AppendDateTime(w.B, *v)
 				}
 			}
-		case 21: // createdAt
+		case 22: // createdAt
 			if (obj.CreatedAt).IsZero() {
 				return false
 			} else {

@@ -169,9 +169,10 @@ func (r *Resolver) itemsAhead(ctx context.Context, items []score.Item, sel selec
 			}
 		}
 	})
-	lists := r.projectsOfItems(ctx, items, sel)
+	lists := r.projectsOfItems(ctx, items, sel, "projects", "Project")
+	made := r.projectsOfItems(ctx, items, sel, "projectItems", "ProjectItem")
 	var memberships []score.ProjectsRequest
-	for _, list := range lists {
+	for _, list := range append(made, lists...) {
 		memberships = append(memberships, list.requests...)
 	}
 	var group errgroup.Group
@@ -189,16 +190,26 @@ func (r *Resolver) itemsAhead(ctx context.Context, items []score.Item, sel selec
 		}
 		r.projectsAhead(ctx, projects, list.sel)
 	}
+	for _, list := range made {
+		var refs []project.Ref[project.ItemID]
+		for n, request := range list.requests {
+			if slice, err := load.ItemProjects.Load(ctx, request); err == nil {
+				refs = append(refs, madeOf(load, list.of[n], slice.Items)...)
+			}
+		}
+		load.ProjectItems.Prefetch(refs)
+		r.projectItemsAhead(ctx, loaded(ctx, load.ProjectItems, refs), list.sel)
+	}
 	r.scoresAhead(ctx, asNow(loaded(ctx, load.Scores, scores)), sel.in("score", "Score", "Node"))
 	r.usersOfItemsAhead(ctx, loaded(ctx, load.ItemUses, uses), sel.in("usedBy", "ItemUseConnection"))
 }
 
-// projectsOfItems returns the lists of projects that are selected of the items.
-func (r *Resolver) projectsOfItems(ctx context.Context, items []score.Item, sel selection) (all []list[score.Item, score.ProjectsRequest]) {
-	sel.each("projects", "ProjectConnection", func(paging page.Args, below selection) {
-		l := list[score.Item, score.ProjectsRequest]{sel: below.items("ProjectEdge", "Project", "Node")}
+// projectsOfItems returns the lists that are selected of the items and have an element for each project.
+func (r *Resolver) projectsOfItems(ctx context.Context, items []score.Item, sel selection, field, element string) (all []list[score.Item, score.ProjectsRequest]) {
+	sel.each(field, element+"Connection", func(paging page.Args, below selection) {
+		l := list[score.Item, score.ProjectsRequest]{sel: below.items(element+"Edge", element, "Node")}
 		for _, i := range items {
-			if o, err := r.openItemProjects(ctx, below, i, paging); err == nil {
+			if o, err := r.openItemProjects(ctx, below, i, paging, field); err == nil {
 				l.requests, l.of = append(l.requests, i.Projects(o.Window)), append(l.of, i)
 			}
 		}

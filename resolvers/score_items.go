@@ -6,6 +6,7 @@ import (
 
 	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
@@ -146,7 +147,7 @@ func (r *Resolver) openUses(ctx context.Context, sel selection, i score.Item, pa
 
 func (r items) Projects(ctx context.Context, i *score.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Project], error) {
 	sel := selected(ctx, "ProjectConnection")
-	o, err := r.openItemProjects(ctx, sel, *i, page.Args{First: first, After: after, Last: last, Before: before})
+	o, err := r.openItemProjects(ctx, sel, *i, page.Args{First: first, After: after, Last: last, Before: before}, "projects")
 	if err != nil {
 		return nil, err
 	}
@@ -158,8 +159,53 @@ func (r items) Projects(ctx context.Context, i *score.Item, first *int, after *p
 	return page.Plain(o, slice), nil
 }
 
-func (r *Resolver) openItemProjects(ctx context.Context, sel selection, i score.Item, paging page.Args) (page.Opened, error) {
-	return r.open(ctx, sel, paging, "Item.projects", string(i.Owner), string(i.Score), string(i.ID))
+// openItemProjects opens one of the lists of an item that have an element for each project.
+func (r *Resolver) openItemProjects(ctx context.Context, sel selection, i score.Item, paging page.Args, field string) (page.Opened, error) {
+	return r.open(ctx, sel, paging, "Item."+field, string(i.Owner), string(i.Score), string(i.ID))
+}
+
+// ProjectItems shows a project's item at the place of the project. Where there is none, since it was removed or is still to be imported, the
+// page is shorter.
+func (r items) ProjectItems(ctx context.Context, i *score.Item, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error) {
+	sel := selected(ctx, "ProjectItemConnection")
+	o, err := r.openItemProjects(ctx, sel, *i, page.Args{First: first, After: after, Last: last, Before: before}, "projectItems")
+	if err != nil {
+		return nil, err
+	}
+	load := loaders.From(ctx)
+	projects, err := load.ItemProjects.Load(ctx, i.Projects(o.Window))
+	if err != nil {
+		return nil, err
+	}
+	all, errs := load.ProjectItems.LoadAll(ctx, madeOf(load, *i, projects.Items))
+	made := page.Slice[project.Item]{More: projects.More, Other: projects.Other, Until: projects.Until}
+	for n := range all {
+		switch {
+		case errs[n] == nil:
+			made.Items, made.Positions = append(made.Items, all[n]), append(made.Positions, projects.Positions[n])
+		case !fault.Is(errs[n], fault.NotFound):
+			return nil, errs[n]
+		}
+	}
+	if made.More && made.Until == "" {
+		far := len(projects.Positions) - 1
+		if o.Window.Backward {
+			far = 0
+		}
+		made.Until = projects.Positions[far]
+	}
+	r.projectItemsAhead(ctx, made.Items, sel.items("ProjectItemEdge", "ProjectItem", "Node"))
+	return page.Plain(o, made), nil
+}
+
+// madeOf names the items that these projects made of an item. The projects are not read again below them.
+func madeOf(load *loaders.Loaders, i score.Item, projects []project.Project) []project.Ref[project.ItemID] {
+	refs := make([]project.Ref[project.ItemID], len(projects))
+	for n, p := range projects {
+		load.Projects.Prime(p.ID, p)
+		refs[n] = p.ItemCalled(i.ItemRef.Original().ExternalID())
+	}
+	return refs
 }
 
 type useConnection struct{ *Resolver }

@@ -2139,7 +2139,7 @@ type UpdateScoreInput struct {
 type UpdateScorePayload struct {
 	// The score after the change; null if there was a problem, or if the request is repeated after the deletion.
 	Score *Score `json:"score,omitempty"`
-	// How many snapshots of the score only the owner sees.
+	// How many snapshots those who may read the score do not see, because its access was widened after them.
 	HiddenSnapshots *int `json:"hiddenSnapshots,omitempty"`
 	// Why nothing was changed.
 	Problem UpdateScoreProblem `json:"problem,omitempty"`

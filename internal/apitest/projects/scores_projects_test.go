@@ -72,6 +72,25 @@ func TestItemsMeetProjects(t *testing.T) {
 	a = ada.Must(`mutation($i: ID!) { deleteItem(input: {itemId: $i}) { problem { __typename ... on ItemInUse { current { useCount } } } } }`, apitest.Vars{"i": two})
 	assert.Equal(t, 1., a.At("deleteItem.problem.current.useCount"))
 
+	const made = `query($i: ID!, $n: Int, $c: Cursor) { node(id: $i) { ... on Item { projectItems(first: $n, after: $c) { nodes { id status project { name } item { name } } pageInfo { hasNextPage endCursor } } } } }`
+	inProjects := func(who *apitest.Client, item string) []string {
+		var all []string
+		for in := (apitest.Vars{"i": item, "n": 1}); ; {
+			p := who.Must(made, in)
+			for _, n := range p.List("node.projectItems.nodes") {
+				n := n.(map[string]any)
+				all = append(all, fmt.Sprint(n["project"].(map[string]any)["name"], " ", n["item"].(map[string]any)["name"]))
+			}
+			if in["c"] = p.At("node.projectItems.pageInfo.endCursor"); p.At("node.projectItems.pageInfo.hasNextPage") != true {
+				return all
+			}
+		}
+	}
+	assert.ElementsMatch(t, []string{"Scans one.png", "Other one.png"}, inProjects(ada, one))
+	assert.Equal(t, []string{"Scans two.txt"}, inProjects(ada, two))
+	assert.Equal(t, []any{map[string]any{"project": map[string]any{"name": "Scans"}}}, bob.Must(`query($p: ID!, $e: String!) { project(id: $p) { itemByExternalId(externalId: $e) { item { projectItems { nodes { project { name } } } } } } }`,
+		apitest.Vars{"p": l.ID, "e": "item:" + apitest.GlobalKey(t, one)[3]}).At("project.itemByExternalId.item.projectItems.nodes"), "not the one of which he is no member")
+
 	// Who leaves a project goes on owning the item, and is not told what the project is.
 	other.Puts(bob, "MANAGER")
 	ada.Must(`mutation($p: ID!, $u: ID!) { removeProjectMember(input: {projectId: $p, userId: $u}) { problem { __typename } } }`, apitest.Vars{"p": other.ID, "u": ada.ID})
@@ -101,4 +120,7 @@ func TestItemsOfProjectsCostOneBatch(t *testing.T) {
 	c = l.Measure(`query($ids: [ID!]!) { nodes(ids: $ids) { ... on Item { name projects { nodes { name viewerMember { addedAt } } } } } }`, apitest.Vars{"ids": ids})
 	assert.Equal(t, map[string]int{"BatchGetItem": 2, "Query": 30}, c.Operations())
 	assert.Contains(t, c.Body, "Scans")
+	c = l.Measure(`query($ids: [ID!]!) { nodes(ids: $ids) { ... on Item { name projectItems { nodes { status project { name } } } } } }`, apitest.Vars{"ids": ids})
+	assert.Equal(t, map[string]int{"BatchGetItem": 3, "Query": 30}, c.Operations(), "the projects, and their items, are a batch each")
+	assert.Contains(t, c.Body, `"status":"NEW","project":{"name":"Scans"}`)
 }
