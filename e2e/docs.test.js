@@ -72,7 +72,7 @@ const ids = {
   SCORE_ID: async () => (await score()).id,
   SNAPSHOT_ID: async () => (await score()).snapshots.find((one) => one.name === 'First reading').id,
   LIBRARY_ITEM_ID: async () => (await score()).pages.find((page) => page.item).item.id,
-  USER_ID: async (block) => (/revokeUser/.test(block) ? answered.SignUp.createUser.user.id : (await ada('{ viewer { id } }')).id),
+  USER_ID: async (block) => (/revokeUser|blockUser/.test(block) ? answered.SignUp.createUser.user.id : (await ada('{ viewer { id } }')).id),
 };
 
 async function filled(text) {

@@ -46,12 +46,16 @@ func (m mutation) BlockUser(ctx context.Context, in model.BlockUserInput) (*mode
 	if err != nil {
 		return nil, err
 	}
-	if err := m.Users.Block(ctx, user.ChangeBlock{User: id, IdempotencyKey: in.IdempotencyKey.Value()}); err != nil {
-		return nil, err
-	}
-	ended, more, err := m.Notes.EndShares(ctx, note.EndShares{By: id})
+	blocked, err := m.Users.Block(ctx, user.ChangeBlock{User: id, IdempotencyKey: in.IdempotencyKey.Value()})
 	if err != nil {
 		return nil, err
+	}
+	var ended []note.ID
+	var more bool
+	if blocked {
+		if ended, more, err = m.Notes.EndShares(ctx, note.EndShares{By: id}); err != nil {
+			return nil, err
+		}
 	}
 	load := loaders.From(ctx)
 	load.Clear()

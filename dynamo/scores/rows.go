@@ -219,7 +219,7 @@ func decodeScore(item dynamo.Item, s *score.Score) error {
 	defer scoreRows.Give(r)
 	r.Score = s
 	err = scoreRows.Decode(item, r)
-	s.Version, s.Snapshots = dynamo.VersionOr(s.Version), max(s.Snapshots, 0)
+	s.Version, s.Snapshots, s.Hidden = dynamo.VersionOr(s.Version), max(s.Snapshots, 0), max(s.Hidden, 0)
 	slices.SortStableFunc(r.pages, func(a, b pageRecord) int { return cmp.Compare(a.at, b.at) })
 	slices.SortStableFunc(r.annotations, func(a, b annotationRecord) int { return cmp.Compare(a.at, b.at) })
 	if r.pages != nil {

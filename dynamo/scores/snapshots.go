@@ -133,7 +133,7 @@ func oneFewer(of score.Score, s score.Snapshot) dynamo.Action {
 	if of.ShownFrom > 0 {
 		a.Condition, a.Values[":from"] = "attribute_exists(o) AND shown_from = :from", dynamo.Number(int64(of.ShownFrom))
 	}
-	if s.Version < of.ShownFrom {
+	if s.Version < of.ShownFrom && of.Hidden > 0 { // a server of a version before may have put it without counting it
 		a.Update += ", s_hidden = if_not_exists(s_hidden, :one) - :one"
 	}
 	return a

@@ -83,6 +83,13 @@ func (db Store) unchanged(ctx context.Context, err error, once idempotency.Key) 
 	return err
 }
 
+// HasBlocked reports whether a user has blocked another one.
+//
+// Index: primary. Key: PK = USER#<by> AND SK = BLOCKED#<blocked>. Cost: 1 GetItem.
+func (db Store) HasBlocked(ctx context.Context, by, blocked user.ID) (bool, error) {
+	return db.Get(ctx, dynamo.NotesTable, blockKey(by, blocked), func(dynamo.Item) error { return nil })
+}
+
 // ListBlocked lists whom a user has blocked, by user id.
 //
 // Index: primary. Key: PK = USER#<user> AND begins_with(SK, BLOCKED#). Cost: 1 Query.

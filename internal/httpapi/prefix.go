@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // below serves routes below a path, for proxies that pass on requests as they are. Programs that ask the server past the proxy know nothing of it:
@@ -27,5 +28,10 @@ func below(prefix string, routes http.Handler) http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, fmt.Sprintf("There is no such page. Everything is below %s/.", prefix), http.StatusNotFound)
 	})
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mux.ServeHTTP(w, r)
+		if strings.HasPrefix(r.Pattern, prefix+"/") { // it was redirected, or spelled otherwise: no route has seen it
+			r.Pattern = ""
+		}
+	})
 }

@@ -78,11 +78,14 @@ func TestRoutesAreNamedWithoutThePrefix(t *testing.T) {
 	require.Equal(t, http.StatusOK, s.do(with(r, "Authorization", "Bearer ada", "Content-Type", "application/json")).Code)
 	s.get("/taggie/anything")
 	s.get("/taggie/metrics")
+	s.get("/taggie")
+	s.get("/taggie//board")
+	s.get("/%74aggie/graphql")
 	var routes []string
 	for _, line := range s.logged("request") {
 		routes = append(routes, line["route"].(string))
 	}
-	assert.Equal(t, []string{"/graphql", "/", "none"}, routes)
+	assert.Equal(t, []string{"/graphql", "/", "none", "none", "none", "none"}, routes)
 	assert.Contains(t, s.get("/metrics").Body.String(), `route="/graphql"`)
 }
 

@@ -309,6 +309,7 @@ type Returned struct {
 
 // Settings are what a project's queue knows of the project itself.
 type Settings struct {
+	Version       int // of the project: name and size of an earlier one change nothing
 	Name          string
 	Size          int // of the queue; 0 for what is set for all projects
 	Paused        bool

@@ -89,7 +89,7 @@ func (o Options) settings(ctx context.Context, p project.Project) (Settings, err
 	if err != nil {
 		return Settings{}, err
 	}
-	s := Settings{Name: p.Name, Size: p.QueueSize, Paused: p.Paused}
+	s := Settings{Version: p.Version, Name: p.Name, Size: p.QueueSize, Paused: p.Paused}
 	for _, l := range project.Category.Of(project.InUse(labels)) {
 		s.Categories = append(s.Categories, l.Name)
 	}

@@ -102,7 +102,7 @@ func TestOthersMayBeFasterManyTimes(t *testing.T) {
 	}
 }
 
-func TestTwentyManagersOfOneProject(t *testing.T) {
+func TestTwentyManagersPauseOneProject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 2, queue.Options{})
 	w.truth.mu.Lock()

@@ -2,6 +2,7 @@ package project_test
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -258,4 +259,24 @@ func TestTransfersUnderWayAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	_, err = w.CreateImport(ctx, project.CreateImport{Project: "p", Format: project.CSV, Bytes: 1})
 	require.NoError(t, err)
+}
+
+// Those of one server go one after the other once they have met: no change is lost, and nobody is told to try again.
+func TestTwentyManagersOfOneProject(t *testing.T) {
+	t.Parallel()
+	const managers, changes = 20, 5
+	w := newWorld(t)
+	before := one[project.Project](t)(domain.First(w.store.Store.ProjectsByID(t.Context(), "man", []project.ID{"p"})))
+	var group sync.WaitGroup
+	for n := range managers {
+		group.Go(func() {
+			for i := range changes {
+				_, err := w.Update(as(t, "man"), project.Update{ID: "p", QueueSize: ptr(1 + n*changes + i)})
+				assert.NoError(t, err)
+			}
+		})
+	}
+	group.Wait()
+	after := one[project.Project](t)(domain.First(w.store.Store.ProjectsByID(t.Context(), "man", []project.ID{"p"})))
+	assert.Equal(t, before.Version+managers*changes, after.Version)
 }

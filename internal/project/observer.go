@@ -3,7 +3,7 @@ package project
 import "context"
 
 // Observer hears of what changes in projects, after it is stored. It never fails: what it misses it
-// finds out later, by looking.
+// finds out later, by looking; of other lists or teams, at the next change of the project.
 type Observer interface {
 	// Created is told of a project that has no items yet.
 	Created(ctx context.Context, p Project)

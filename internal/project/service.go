@@ -16,6 +16,7 @@ import (
 type Service struct {
 	o     Options
 	shows ItemReader // what is shown; changes begin with what the store has
+	turns *retry.Turns
 }
 
 // People finds users by what else names them.
@@ -43,7 +44,7 @@ type Options struct {
 }
 
 // NewService returns a service.
-func NewService(o Options) *Service { return &Service{o: o, shows: o.Store} }
+func NewService(o Options) *Service { return &Service{o: o, shows: o.Store, turns: &retry.Turns{}} }
 
 // Showing returns the service that shows items as another view of the same store has them, one that leaves out what the caller
 // does not need. Changes never begin with these.
@@ -219,7 +220,7 @@ func (s *Service) ItemsByID(ctx context.Context, refs []Ref[ItemID]) ([]Item, []
 // edit reads the project, lets store make and keep its next state, and starts again when somebody else was faster; *[VersionConflict]
 // when the caller expected another version. It returns the project after the change.
 func (s *Service) edit(ctx context.Context, id ID, expected *int, store func(before Project) (Project, error)) (Project, error) {
-	return domain.Edit[*VersionConflict](retry.Until(ctx), "this project", func() (Project, error) {
+	return domain.Edit[*VersionConflict](s.turns.Until(ctx, string(id)), "this project", func() (Project, error) {
 		before, err := s.get(ctx, id, Manager)
 		if err == nil && expected != nil && *expected != before.Version {
 			err = &VersionConflict{Current: before}

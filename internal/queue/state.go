@@ -239,7 +239,7 @@ func (q *Queue) pause(ctx context.Context, p project.ID, by labelling.UserID, pa
 func (q *Queue) SetSettings(ctx context.Context, p project.ID, s labelling.Settings, by labelling.UserID) error {
 	k := q.keysOf(p)
 	keys := []string{k.epoch(), k.metadata(), k.queue(), k.queued(), k.labels(labelling.Categories), k.labels(labelling.Subcategories), k.events()}
-	args := []any{s.Name, s.Size, string(by), q.o.MaxEvents, len(s.Teams), len(s.Categories)}
+	args := []any{s.Version, s.Name, s.Size, string(by), q.o.MaxEvents, len(s.Teams), len(s.Categories)}
 	for _, team := range s.Teams {
 		keys, args = append(keys, k.team(team.ID)), append(args, string(team.Type))
 	}

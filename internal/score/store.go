@@ -73,7 +73,7 @@ type Snapshots interface {
 	DeleteSnapshot(ctx context.Context, of Score, s Snapshot, once idempotency.Key) (Intent, error)
 }
 
-// SnapshotConflict is the outcome of a change of a snapshot that was renamed meanwhile, or that others see or not, other than before.
+// SnapshotConflict is the outcome of a change of a snapshot that was renamed meanwhile, or of a score whose access was widened meanwhile.
 type SnapshotConflict struct{}
 
 // Error says so.

@@ -23,11 +23,13 @@ type Block struct {
 // Blocks keeps who has blocked whom. Each change is atomic and records the idempotency key with the effect; it returns
 // *idempotency.Replayed when the key was used before.
 type Blocks interface {
-	// BlockUser blocks a user for another one, and leaves one that is blocked already as it is. From then on no change by that user succeeds
-	// that is on condition of it. NotFound when there is no such user, Exhausted beyond [MaxBlocked].
+	// BlockUser blocks a user for another one, and leaves one that is blocked already as it is. From then on the blocked user can neither share
+	// notes with the other one nor add them to anything. NotFound when there is no such user, Exhausted beyond [MaxBlocked].
 	BlockUser(ctx context.Context, by ID, b Block, once idempotency.Key) error
 	// UnblockUser ends that, if it is so.
 	UnblockUser(ctx context.Context, by, unblocked ID, once idempotency.Key) error
+	// HasBlocked reports whether a user has blocked another one. It sees every acknowledged write.
+	HasBlocked(ctx context.Context, by, blocked ID) (bool, error)
 	// ListBlocked lists whom a user has blocked, by user id. It sees every acknowledged write.
 	ListBlocked(ctx context.Context, by ID, w page.Window) (page.Slice[Block], error)
 }
@@ -38,32 +40,35 @@ type ChangeBlock struct {
 	IdempotencyKey *string `json:"-"`
 }
 
-// Block blocks a user for the viewer. It ends nothing: that is for those who keep what the user shared.
-func (s *Service) Block(ctx context.Context, in ChangeBlock) error {
-	return s.changeBlock(ctx, "blockUser", in, func(ctx context.Context, self ID, once idempotency.Key) error {
+// Block blocks a user for the viewer. It ends nothing: that is for those who keep what the user shared. It reports whether the user is
+// blocked now: an earlier request may be repeated after [Service.Unblock].
+func (s *Service) Block(ctx context.Context, in ChangeBlock) (bool, error) {
+	return s.changeBlock(ctx, "blockUser", in, true, func(ctx context.Context, self ID, once idempotency.Key) error {
 		return s.o.Store.BlockUser(ctx, self, Block{User: in.User, At: s.o.Now().UTC().Truncate(time.Millisecond)}, once)
 	})
 }
 
 // Unblock ends that the viewer blocks a user. Who is not blocked stays so.
 func (s *Service) Unblock(ctx context.Context, in ChangeBlock) error {
-	return s.changeBlock(ctx, "unblockUser", in, func(ctx context.Context, self ID, once idempotency.Key) error {
+	_, err := s.changeBlock(ctx, "unblockUser", in, false, func(ctx context.Context, self ID, once idempotency.Key) error {
 		return s.o.Store.UnblockUser(ctx, self, in.User, once)
 	})
+	return err
 }
 
-func (s *Service) changeBlock(ctx context.Context, mutation string, in ChangeBlock, change func(context.Context, ID, idempotency.Key) error) error {
+// changeBlock makes a change after which the user is blocked or not, and reports whether that is so: what an earlier request did may
+// have been undone since.
+func (s *Service) changeBlock(ctx context.Context, mutation string, in ChangeBlock, blocks bool, change func(context.Context, ID, idempotency.Key) error) (bool, error) {
 	self, err := domain.Self(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if in.User == self {
-		return fault.Invalidf("input.userId", "this is yourself")
+		return false, fault.Invalidf("input.userId", "this is yourself")
 	}
-	_, err = domain.Once(ctx, s.guard(), mutation, in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (struct{}, error) {
-		return struct{}{}, change(ctx, self, once.With(string(in.User)))
-	}, func(context.Context, []string) (struct{}, error) { return struct{}{}, nil })
-	return err
+	return domain.Once(ctx, s.guard(), mutation, in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (bool, error) {
+		return blocks, change(ctx, self, once.With(string(in.User)))
+	}, func(ctx context.Context, _ []string) (bool, error) { return s.o.Store.HasBlocked(ctx, self, in.User) })
 }
 
 // ListBlocked lists whom the viewer has blocked. Forbidden for everybody else.

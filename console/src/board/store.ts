@@ -125,11 +125,13 @@ export function createStore(session: Session, settings: SettingsStore) {
   }
 
   /** Shows the project as it is now. Where reading fails, what is shown stays; the next change, or a reload, reads it again. */
+  let rereads = 0;
   async function reread(mine: number) {
     const id = get().project?.id;
     if (!id) return;
+    const latest = ++rereads; // an answer that others have overtaken is not shown
     const { data } = await ask(client, ProjectDocument, { id });
-    if (mine === round && data?.project) set({ project: data.project });
+    if (mine === round && latest === rereads && data?.project) set({ project: data.project });
   }
 
   function listen(mine: number, project: string, after?: string) {
@@ -180,6 +182,7 @@ export function createStore(session: Session, settings: SettingsStore) {
         set({ since: serverNow() });
         if (before.counts) {
           void lists(round); // after a gap
+          void reread(round);
           void work.load();
         }
         return;

@@ -114,5 +114,10 @@ func TestBlocksAreKilled(t *testing.T) {
 		assert.Zero(t, sharedWith(ada))
 		assert.Len(t, ada.Must(`{ viewer { blockedUsers(first: 5) { nodes { blockedAt } } } }`, nil).List("viewer.blockedUsers.nodes"), 1)
 		ada.Mutate("unblockUser", "user { id }", apitest.Vars{"userId": bob.ID})
+		bob.Share(notes[:1], ada)
+		a = ada.Mutate("blockUser", blockShown, in)
+		require.Empty(t, a.Errors, "%s", a.Body)
+		assert.Equal(t, 1, sharedWith(ada), "a request that comes late again ends nothing of a user who is not blocked any more")
+		assert.Empty(t, a.At("result.noteIds"))
 	}
 }

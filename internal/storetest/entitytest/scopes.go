@@ -23,7 +23,7 @@ import (
 func ScopesSuite(t *testing.T, open Open) {
 	runEntities(t, open, map[string]func(*testing.T, *World){
 		"a scope is what was put":                   putScope,
-		"nobody adds who blocks them":               nobodyAddsWhoBlocksThem,
+		"a blocked user adds nobody":                blockedUserAddsNobody,
 		"a scope is changed by one at a time":       changeScope,
 		"tasks are recorded with a scope":           scopeTasks,
 		"members have roles":                        scopeMembers,
@@ -302,7 +302,7 @@ func foreignScope(t *testing.T, w *World) {
 	storetest.IsFault(t, errs[0], fault.NotFound)
 }
 
-func nobodyAddsWhoBlocksThem(t *testing.T, w *World) {
+func blockedUserAddsNobody(t *testing.T, w *World) {
 	ada, bob, grace := w.SignUp("ada"), w.SignUp("bob"), w.SignUp("grace")
 	w.NewScope("s", ada)
 	put := func(by entity.UserID, r entity.Role) error {

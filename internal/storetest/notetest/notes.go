@@ -32,7 +32,7 @@ func Suite(t *testing.T, open storetest.Open) {
 		"ChangingTheDeadlineMovesOneNote":        testChangingTheDeadline,
 		"SharedNotesBeyond100":                   testSharedNotesBeyond100,
 		"SharesByAnOwner":                        testSharesByAnOwner,
-		"NobodySharesWithWhoBlocksThem":          testNobodySharesWithWhoBlocksThem,
+		"BlockedUsersShareNothing":               testBlockedUsersShareNothing,
 		"SharingIsIdempotent":                    testSharingIsIdempotent,
 		"SharingChecksNoteAndUser":               testSharingChecksNoteAndUser,
 		"PermissionIsTheShareRow":                testPermissionIsTheShareRow,

@@ -215,7 +215,7 @@ func testSharesByAnOwner(t *testing.T, w *storetest.World) {
 	assert.Empty(t, list(lin, 100))
 }
 
-func testNobodySharesWithWhoBlocksThem(t *testing.T, w *storetest.World) {
+func testBlockedUsersShareNothing(t *testing.T, w *storetest.World) {
 	ada, asAda := w.SignUp("ada")
 	grace, asGrace := w.SignUp("grace")
 	lin, _ := w.SignUp("lin")

@@ -442,7 +442,7 @@ func deletedTeam(t *testing.T, w *World) {
 	require.ErrorIs(t, err, project.ErrLastManager)
 }
 
-func nobodyAddsWhoBlocksThem(t *testing.T, w *World) {
+func blockedUserAddsNobody(t *testing.T, w *World) {
 	day, night := w.team("Day", project.Taggie), w.team("Night", project.Reviewer)
 	grace, bob := w.SignUp("grace"), w.SignUp("bob")
 	put := func(by project.UserID, of project.Team) error {

@@ -237,7 +237,7 @@ func Suite(t *testing.T, open Open) {
 		"teams have a name of their own":                      teamNames,
 		"two managers add the same team":                      sameTeam,
 		"members are added, moved and removed":                changedMembers,
-		"nobody adds who blocks them":                         nobodyAddsWhoBlocksThem,
+		"a blocked user adds nobody":                          blockedUserAddsNobody,
 		"the last manager stays":                              lastManager,
 		"of two managers who leave at once one stays":         leavingTogether,
 		"members are listed in pages":                         listedMembers,

@@ -51,7 +51,16 @@ func testBlockedUsers(t *testing.T, w *storetest.World) {
 	assert.Equal(t, want, blocked(t, w, ada))
 	assert.Equal(t, []string{string(others[0])}, blocked(t, w, grace))
 
+	is := func(by, other user.ID) bool {
+		t.Helper()
+		blocked, err := w.Users.HasBlocked(t.Context(), by, other)
+		require.NoError(t, err)
+		return blocked
+	}
+	assert.True(t, is(ada, others[0]))
+	assert.False(t, is(others[0], ada))
 	require.NoError(t, w.Users.UnblockUser(t.Context(), ada, others[0], idempotency.Key{}))
+	assert.False(t, is(ada, others[0]))
 	require.NoError(t, w.Users.UnblockUser(t.Context(), ada, others[0], idempotency.Key{}), "again")
 	require.NoError(t, w.Users.UnblockUser(t.Context(), ada, "nobody", idempotency.Key{}))
 	assert.Len(t, blocked(t, w, ada), 4)
