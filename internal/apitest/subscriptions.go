@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,6 +31,17 @@ type Stream struct {
 	cancel  context.CancelFunc
 	Results chan Streamed // closed when the stream ends
 	Err     error         // why it ended; nil when the server completed it. To be read when results is closed
+}
+
+// FollowsRevocations has the server listen to revocations, as a server that runs does, until the test ends.
+func (s *Server) FollowsRevocations() {
+	ctx, cancel := context.WithCancel(s.T.Context())
+	var running sync.WaitGroup
+	running.Go(func() { s.App.Revoked.Run(ctx, slog.New(slog.DiscardHandler)) })
+	s.T.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
 }
 
 // Patience bounds what tests wait for; only a mistake makes them wait that long.

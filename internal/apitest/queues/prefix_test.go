@@ -1,10 +1,7 @@
 package queues
 
 import (
-	"context"
-	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -26,7 +23,11 @@ func TestTwoTaggiesShareARedis(t *testing.T) {
 		s.Works()
 		redis = inRedis{s}
 		before := len(redis.names(t))
-		followsRevocations(s)
+		s.FollowsRevocations()
+		require.Eventually(t, func() bool {
+			channels, err := s.App.Stores.Redis.PubSubChannels(t.Context(), prefix+"*").Result()
+			return err == nil && len(channels) == 1
+		}, apitest.Patience, time.Millisecond)
 		l := s.Labelled(5, 0)
 		stream := l.Listens(l.Labellers[0], nil)
 		stream.Snapshot()
@@ -53,19 +54,4 @@ func (r inRedis) names(t *testing.T) []string {
 	channels, err := r.App.Stores.Redis.PubSubChannels(t.Context(), "*").Result()
 	require.NoError(t, err)
 	return append(keys, channels...)
-}
-
-func followsRevocations(s *apitest.Server) {
-	s.T.Helper()
-	ctx, cancel := context.WithCancel(s.T.Context())
-	var running sync.WaitGroup
-	running.Go(func() { s.App.Revoked.Run(ctx, slog.New(slog.DiscardHandler)) })
-	s.T.Cleanup(func() {
-		cancel()
-		running.Wait()
-	})
-	require.Eventually(s.T, func() bool {
-		channels, err := s.App.Stores.Redis.PubSubChannels(s.T.Context(), s.App.Cfg.RedisPrefix+"*").Result()
-		return err == nil && len(channels) == 1
-	}, apitest.Patience, time.Millisecond)
 }

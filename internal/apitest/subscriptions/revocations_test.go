@@ -1,10 +1,7 @@
 package subscriptions
 
 import (
-	"context"
-	"log/slog"
 	"net/http"
-	"sync"
 	"testing"
 	"time"
 
@@ -30,18 +27,6 @@ func newPair(t *testing.T) pair {
 	return p
 }
 
-// follows has a server listen to revocations.
-func follows(s *apitest.Server) {
-	s.T.Helper()
-	ctx, cancel := context.WithCancel(s.T.Context())
-	var running sync.WaitGroup
-	running.Go(func() { s.App.Revoked.Run(ctx, slog.New(slog.DiscardHandler)) })
-	s.T.Cleanup(func() {
-		cancel()
-		running.Wait()
-	})
-}
-
 // listeners waits until so many servers listen to revocations.
 func listeners(s *apitest.Server, n int64) {
 	s.T.Helper()
@@ -63,7 +48,7 @@ const online = `subscription { onlineCount }`
 func TestARevokedUserIsSignedOutOnAllServers(t *testing.T) {
 	p := newPair(t)
 	for _, s := range []*apitest.Server{p.first, p.second} {
-		follows(s)
+		s.FollowsRevocations()
 	}
 	listeners(p.first, 2)
 	ada, bob, root := p.first.User("ada@example.com"), p.first.User("bob@example.com"), p.first.Admin("root@example.com")
@@ -123,13 +108,13 @@ func lost(s *apitest.Stream) websocket.StatusCode {
 // TestSocketsFromBeforeASignUpAreRevoked has sockets that were opened before their bearer became a user, elsewhere.
 func TestSocketsFromBeforeASignUpAreRevoked(t *testing.T) {
 	p := newPair(t)
-	follows(p.first)
+	p.first.FollowsRevocations()
 	listeners(p.first, 1)
 	root, stranger := p.first.Admin("root@example.com"), opened(p.first.As("stranger@example.com"))
 	hers, missed := opened(p.first.As("ada@example.com")), opened(p.first.As("ada@example.com").At(p.second))
 	revoke(root, p.first.User("ada@example.com").ID)
 	assert.EqualValues(t, 4403, lost(hers))
-	follows(p.second)
+	p.second.FollowsRevocations()
 	assert.EqualValues(t, 4403, lost(missed), "news that nobody told")
 	require.NoError(t, stranger.Write(t.Context(), map[string]any{"type": "ping"}))
 	_, text, err := stranger.Ws.Read(t.Context())
@@ -146,7 +131,7 @@ func TestAServerThatWasAwayLooksWhoWasRevoked(t *testing.T) {
 	his.Next()
 	revoke(root, ada.ID)
 	ada.At(p.second).Must(`{ viewer { id } }`, nil) // nobody told
-	follows(p.second)
+	p.second.FollowsRevocations()
 	assert.EqualValues(t, 4403, websocket.CloseStatus(hers.Ended()))
 	ada.At(p.second).Do(`{ viewer { id } }`, nil).Fails("UNAUTHENTICATED", "")
 	bob.Mutate("heartbeat", "onlineCount", apitest.Vars{})
@@ -176,7 +161,7 @@ func TestARevocationIsHeededWithoutRedis(t *testing.T) {
 	p.second = apitest.NewServer(t, apitest.WithRedis(url), func(c *config.Config) { c.Data, c.TablePrefix = shared.Data, shared.TablePrefix })
 	for _, s := range []*apitest.Server{p.first, p.second} {
 		s.App.Revoked.Every = 50 * time.Millisecond // in place of seconds
-		follows(s)
+		s.FollowsRevocations()
 	}
 	listeners(p.first, 2)
 	ada, bob, root := p.first.User("ada@example.com"), p.first.User("bob@example.com"), p.first.Admin("root@example.com")
