@@ -28,6 +28,16 @@ onBoard('an item is claimed, found out and finished by keyboard, and that is und
   await page.getByRole('table').getByText('undone').waitFor({ timeout: WAIT_MS });
 });
 
+onBoard('a category that a manager adds is offered at once', {}, async ({ page, project }) => {
+  await claim(page);
+  await page.keyboard.type('zit');
+  const input = { projectId: project.id, categories: ['Zither part'] };
+  await ask(world.server, 'mutation ($input: AddProjectCategoriesInput!) { addProjectCategories(input: $input) { problem { ... on Problem { message } } } }', { input });
+  await page.getByRole('option', { name: 'Zither part' }).waitFor({ timeout: WAIT_MS });
+  await page.keyboard.press('Enter');
+  await chosen(page, 'Zither part');
+});
+
 onBoard('skip, release, and the help of keys', {}, async ({ page, project }) => {
   const first = await claim(page);
   await page.keyboard.press('Escape');

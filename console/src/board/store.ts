@@ -124,8 +124,8 @@ export function createStore(session: Session, settings: SettingsStore) {
     await work.begin();
   }
 
-  /** Shows the project as it is now. Where reading fails, what is shown stays; the next change, or a reload, reads it again. */
   let rereads = 0;
+  /** Shows the project as it is now. Where reading fails, what is shown stays; the next change, or a reload, reads it again. */
   async function reread(mine: number) {
     const id = get().project?.id;
     if (!id) return;
