@@ -59,6 +59,7 @@ const ids = {
   VERSION_ID: async () => answered.Versions.note.versions.nodes[0].id,
   DELETED_NOTE_ID: async () => answered.Sync.viewer.noteChanges.nodes.find((one) => one.deletedAt).noteId,
   SCOPE_ID: async () => (await ada('{ viewer { scopes(first: 9) { nodes { id name } } } }')).scopes.nodes.find((one) => one.name === 'Music library').id,
+  DELETED_SCOPE_ID: async () => answered.DeleteScope.deleteScope.deleted.scopeId,
   OAK_ID: async () => answered.SetPlants.oak.entity.id,
   IVY_ID: async () => answered.SetPlants.ivy.entity.id,
   PROJECT_ID: async () => (await archive()).id,

@@ -15,6 +15,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/introspection"
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/gid"
@@ -46,6 +47,7 @@ type ResolverRoot interface {
 	BlockedUser() BlockedUserResolver
 	Category() CategoryResolver
 	DeletedProject() DeletedProjectResolver
+	DeletedScope() DeletedScopeResolver
 	EffortReview() EffortReviewResolver
 	Entity() EntityResolver
 	EntityIndex() EntityIndexResolver
@@ -273,6 +275,11 @@ type ComplexityRoot struct {
 		Problem func(childComplexity int) int
 	}
 
+	DeleteScopePayload struct {
+		Deleted func(childComplexity int) int
+		Problem func(childComplexity int) int
+	}
+
 	DeleteScorePayload struct {
 		DeletedScoreID func(childComplexity int) int
 		Problem        func(childComplexity int) int
@@ -312,6 +319,26 @@ type ComplexityRoot struct {
 	}
 
 	DeletedProjectEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	DeletedScope struct {
+		DeletedAt func(childComplexity int) int
+		DeletedBy func(childComplexity int) int
+		GlobalID  func(childComplexity int) int
+		Name      func(childComplexity int) int
+		State     func(childComplexity int) int
+		UndoUntil func(childComplexity int) int
+	}
+
+	DeletedScopeConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	DeletedScopeEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
 	}
@@ -627,6 +654,7 @@ type ComplexityRoot struct {
 		DeleteItem              func(childComplexity int, input model.DeleteItemInput) int
 		DeleteNote              func(childComplexity int, input model.DeleteNoteInput) int
 		DeleteProject           func(childComplexity int, input model.DeleteProjectInput) int
+		DeleteScope             func(childComplexity int, input model.DeleteScopeInput) int
 		DeleteScore             func(childComplexity int, input model.DeleteScoreInput) int
 		DeleteSnapshot          func(childComplexity int, input model.DeleteSnapshotInput) int
 		DeleteTeam              func(childComplexity int, input model.DeleteTeamInput) int
@@ -639,6 +667,7 @@ type ComplexityRoot struct {
 		ImportItems             func(childComplexity int, input model.ImportItemsInput) int
 		PauseProject            func(childComplexity int, input model.PauseProjectInput) int
 		PurgeDeletedProject     func(childComplexity int, input model.PurgeDeletedProjectInput) int
+		PurgeDeletedScope       func(childComplexity int, input model.PurgeDeletedScopeInput) int
 		PurgeProjectRemoval     func(childComplexity int, input model.PurgeProjectRemovalInput) int
 		PutProjectMember        func(childComplexity int, input model.PutProjectMemberInput) int
 		PutScopeMember          func(childComplexity int, input model.PutScopeMemberInput) int
@@ -676,6 +705,7 @@ type ComplexityRoot struct {
 		UnblockUser             func(childComplexity int, input model.UnblockUserInput) int
 		UndeleteNote            func(childComplexity int, input model.UndeleteNoteInput) int
 		UndoDeleteProject       func(childComplexity int, input model.UndoDeleteProjectInput) int
+		UndoDeleteScope         func(childComplexity int, input model.UndoDeleteScopeInput) int
 		UndoFinish              func(childComplexity int, input model.UndoFinishInput) int
 		UndoProjectRemoval      func(childComplexity int, input model.UndoProjectRemovalInput) int
 		UnshareNote             func(childComplexity int, input model.UnshareNoteInput) int
@@ -1081,6 +1111,10 @@ type ComplexityRoot struct {
 	}
 
 	PurgeDeletedProjectPayload struct {
+		Deleted func(childComplexity int) int
+	}
+
+	PurgeDeletedScopePayload struct {
 		Deleted func(childComplexity int) int
 	}
 
@@ -1514,6 +1548,10 @@ type ComplexityRoot struct {
 		Project func(childComplexity int) int
 	}
 
+	UndoDeleteScopePayload struct {
+		Scope func(childComplexity int) int
+	}
+
 	UndoFinishPayload struct {
 		Effort  func(childComplexity int) int
 		Item    func(childComplexity int) int
@@ -1630,6 +1668,7 @@ type ComplexityRoot struct {
 		BlockedUsers    func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		CreatedAt       func(childComplexity int) int
 		DeletedProjects func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		DeletedScopes   func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Email           func(childComplexity int) int
 		ID              func(childComplexity int) int
 		ItemUsage       func(childComplexity int) int
@@ -1706,6 +1745,9 @@ type CategoryResolver interface {
 type DeletedProjectResolver interface {
 	DeletedBy(ctx context.Context, obj *project.DeletedProject) (*user.User, error)
 }
+type DeletedScopeResolver interface {
+	DeletedBy(ctx context.Context, obj *entity.DeletedScope) (*user.User, error)
+}
 type EffortReviewResolver interface {
 	By(ctx context.Context, obj *project.Review) (*user.User, error)
 }
@@ -1778,6 +1820,9 @@ type MutationResolver interface {
 	UnblockUser(ctx context.Context, input model.UnblockUserInput) (*model.UnblockUserPayload, error)
 	CreateScope(ctx context.Context, input model.CreateScopeInput) (*model.CreateScopePayload, error)
 	RenameScope(ctx context.Context, input model.RenameScopeInput) (*model.RenameScopePayload, error)
+	DeleteScope(ctx context.Context, input model.DeleteScopeInput) (*model.DeleteScopePayload, error)
+	UndoDeleteScope(ctx context.Context, input model.UndoDeleteScopeInput) (*model.UndoDeleteScopePayload, error)
+	PurgeDeletedScope(ctx context.Context, input model.PurgeDeletedScopeInput) (*model.PurgeDeletedScopePayload, error)
 	PutScopeMember(ctx context.Context, input model.PutScopeMemberInput) (*model.PutScopeMemberPayload, error)
 	RemoveScopeMember(ctx context.Context, input model.RemoveScopeMemberInput) (*model.RemoveScopeMemberPayload, error)
 	DeclareEntityIndex(ctx context.Context, input model.DeclareEntityIndexInput) (*model.DeclareEntityIndexPayload, error)
@@ -2061,6 +2106,7 @@ type UserResolver interface {
 	SharedNotes(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.SharedNoteConnection, error)
 	NoteChanges(ctx context.Context, obj *user.User, changedSince *time.Time, first *int, after *page.Cursor) (*model.NoteChangeConnection, error)
 	Scopes(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[entity.Scope], error)
+	DeletedScopes(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[entity.DeletedScope], error)
 	Projects(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Project], error)
 	DeletedProjects(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.DeletedProject], error)
 	Scores(ctx context.Context, obj *user.User, public bool, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.ScoreConnection, error)
@@ -2589,6 +2635,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DeleteProjectPayload.Problem(childComplexity), true
 
+	case "DeleteScopePayload.deleted":
+		if e.ComplexityRoot.DeleteScopePayload.Deleted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteScopePayload.Deleted(childComplexity), true
+	case "DeleteScopePayload.problem":
+		if e.ComplexityRoot.DeleteScopePayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteScopePayload.Problem(childComplexity), true
+
 	case "DeleteScorePayload.deletedScoreId":
 		if e.ComplexityRoot.DeleteScorePayload.DeletedScoreID == nil {
 			break
@@ -2727,6 +2786,75 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DeletedProjectEdge.Node(childComplexity), true
+
+	case "DeletedScope.deletedAt":
+		if e.ComplexityRoot.DeletedScope.DeletedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedScope.DeletedAt(childComplexity), true
+	case "DeletedScope.deletedBy":
+		if e.ComplexityRoot.DeletedScope.DeletedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedScope.DeletedBy(childComplexity), true
+	case "DeletedScope.scopeId":
+		if e.ComplexityRoot.DeletedScope.GlobalID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedScope.GlobalID(childComplexity), true
+	case "DeletedScope.name":
+		if e.ComplexityRoot.DeletedScope.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedScope.Name(childComplexity), true
+	case "DeletedScope.state":
+		if e.ComplexityRoot.DeletedScope.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedScope.State(childComplexity), true
+	case "DeletedScope.undoUntil":
+		if e.ComplexityRoot.DeletedScope.UndoUntil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedScope.UndoUntil(childComplexity), true
+
+	case "DeletedScopeConnection.edges":
+		if e.ComplexityRoot.DeletedScopeConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedScopeConnection.Edges(childComplexity), true
+	case "DeletedScopeConnection.nodes":
+		if e.ComplexityRoot.DeletedScopeConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedScopeConnection.Nodes(childComplexity), true
+	case "DeletedScopeConnection.pageInfo":
+		if e.ComplexityRoot.DeletedScopeConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedScopeConnection.PageInfo(childComplexity), true
+
+	case "DeletedScopeEdge.cursor":
+		if e.ComplexityRoot.DeletedScopeEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedScopeEdge.Cursor(childComplexity), true
+	case "DeletedScopeEdge.node":
+		if e.ComplexityRoot.DeletedScopeEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedScopeEdge.Node(childComplexity), true
 
 	case "DropDeadLetterPayload.id":
 		if e.ComplexityRoot.DropDeadLetterPayload.ID == nil {
@@ -4012,6 +4140,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteProject(childComplexity, args["input"].(model.DeleteProjectInput)), true
+	case "Mutation.deleteScope":
+		if e.ComplexityRoot.Mutation.DeleteScope == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteScope_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteScope(childComplexity, args["input"].(model.DeleteScopeInput)), true
 	case "Mutation.deleteScore":
 		if e.ComplexityRoot.Mutation.DeleteScore == nil {
 			break
@@ -4144,6 +4283,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.PurgeDeletedProject(childComplexity, args["input"].(model.PurgeDeletedProjectInput)), true
+	case "Mutation.purgeDeletedScope":
+		if e.ComplexityRoot.Mutation.PurgeDeletedScope == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_purgeDeletedScope_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.PurgeDeletedScope(childComplexity, args["input"].(model.PurgeDeletedScopeInput)), true
 	case "Mutation.purgeProjectRemoval":
 		if e.ComplexityRoot.Mutation.PurgeProjectRemoval == nil {
 			break
@@ -4551,6 +4701,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UndoDeleteProject(childComplexity, args["input"].(model.UndoDeleteProjectInput)), true
+	case "Mutation.undoDeleteScope":
+		if e.ComplexityRoot.Mutation.UndoDeleteScope == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_undoDeleteScope_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UndoDeleteScope(childComplexity, args["input"].(model.UndoDeleteScopeInput)), true
 	case "Mutation.undoFinish":
 		if e.ComplexityRoot.Mutation.UndoFinish == nil {
 			break
@@ -6256,6 +6417,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PurgeDeletedProjectPayload.Deleted(childComplexity), true
 
+	case "PurgeDeletedScopePayload.deleted":
+		if e.ComplexityRoot.PurgeDeletedScopePayload.Deleted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PurgeDeletedScopePayload.Deleted(childComplexity), true
+
 	case "PurgeProjectRemovalPayload.removal":
 		if e.ComplexityRoot.PurgeProjectRemovalPayload.Removal == nil {
 			break
@@ -7763,6 +7931,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UndoDeleteProjectPayload.Project(childComplexity), true
 
+	case "UndoDeleteScopePayload.scope":
+		if e.ComplexityRoot.UndoDeleteScopePayload.Scope == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UndoDeleteScopePayload.Scope(childComplexity), true
+
 	case "UndoFinishPayload.effort":
 		if e.ComplexityRoot.UndoFinishPayload.Effort == nil {
 			break
@@ -8106,6 +8281,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.User.DeletedProjects(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "User.deletedScopes":
+		if e.ComplexityRoot.User.DeletedScopes == nil {
+			break
+		}
+
+		args, err := ec.field_User_deletedScopes_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.DeletedScopes(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "User.email":
 		if e.ComplexityRoot.User.Email == nil {
 			break
@@ -8408,6 +8594,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDeleteItemInput,
 		ec.unmarshalInputDeleteNoteInput,
 		ec.unmarshalInputDeleteProjectInput,
+		ec.unmarshalInputDeleteScopeInput,
 		ec.unmarshalInputDeleteScoreInput,
 		ec.unmarshalInputDeleteSnapshotInput,
 		ec.unmarshalInputDeleteTeamInput,
@@ -8432,6 +8619,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPredicateInput,
 		ec.unmarshalInputProjectItemFinish,
 		ec.unmarshalInputPurgeDeletedProjectInput,
+		ec.unmarshalInputPurgeDeletedScopeInput,
 		ec.unmarshalInputPurgeProjectRemovalInput,
 		ec.unmarshalInputPutProjectMemberInput,
 		ec.unmarshalInputPutScopeMemberInput,
@@ -8473,6 +8661,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUnblockUserInput,
 		ec.unmarshalInputUndeleteNoteInput,
 		ec.unmarshalInputUndoDeleteProjectInput,
+		ec.unmarshalInputUndoDeleteScopeInput,
 		ec.unmarshalInputUndoFinishInput,
 		ec.unmarshalInputUndoProjectRemovalInput,
 		ec.unmarshalInputUnshareNoteInput,
@@ -8860,6 +9049,19 @@ type Mutation {
   createScope(input: CreateScopeInput!): CreateScopePayload
   "Changes the name of a scope. For owners."
   renameScope(input: RenameScopeInput!): RenameScopePayload
+  """
+  Deletes a scope. At once nobody sees it any more, nor what is in it. For 30 days, ` + "`" + `undoDeleteScope` + "`" + ` brings it back with everything it
+  had. Then all of it is removed: entities, relations, index entries and memberships. Until then it counts towards the scopes its creator
+  can have. For owners.
+  """
+  deleteScope(input: DeleteScopeInput!): DeleteScopePayload
+  """
+  Undoes ` + "`" + `deleteScope` + "`" + `. It never fails because of limits. A scope that is not deleted is left as it is. CONFLICT if it is too late. For
+  owners.
+  """
+  undoDeleteScope(input: UndoDeleteScopeInput!): UndoDeleteScopePayload
+  "Ends the 30 days in which a deleted scope can be brought back: all of it is removed. For owners."
+  purgeDeletedScope(input: PurgeDeletedScopeInput!): PurgeDeletedScopePayload
   "Adds a user to a scope, or changes the user's role. For owners."
   putScopeMember(input: PutScopeMemberInput!): PutScopeMemberPayload
   "Removes a user from a scope. For owners, and for the user who leaves."
@@ -9248,6 +9450,8 @@ type User implements Node {
   ): NoteChangeConnection @byId @cost(weight: "501")
   "The scopes the user is a member of, ordered by id. For the user alone."
   scopes(first: Int, after: Cursor, last: Int, before: Cursor): ScopeConnection @byId
+  "The deleted scopes of which the user is an owner, and that are not removed yet, ordered by id. For the user alone."
+  deletedScopes(first: Int, after: Cursor, last: Int, before: Cursor): DeletedScopeConnection @byId @cost(weight: "21")
   "The projects the user is a member of, ordered by id. For the user alone."
   projects(first: Int, after: Cursor, last: Int, before: Cursor): ProjectConnection @byId
   """
@@ -9982,6 +10186,31 @@ type ScopeEdge {
   node: Scope!
 }
 
+"A scope that was deleted; see ` + "`" + `deleteScope` + "`" + `."
+type DeletedScope {
+  "The id of the ` + "`" + `Scope` + "`" + ` that it was, and will be again if it is brought back."
+  scopeId: ID!
+  name: String!
+  state: DeletionState!
+  deletedBy: User @ready
+  deletedAt: DateTime!
+  "From then on it cannot be brought back."
+  undoUntil: DateTime!
+}
+
+"A list of deleted scopes."
+type DeletedScopeConnection {
+  edges: [DeletedScopeEdge!]!
+  nodes: [DeletedScope!]!
+  pageInfo: PageInfo!
+}
+
+"A deleted scope in a list."
+type DeletedScopeEdge {
+  cursor: Cursor!
+  node: DeletedScope!
+}
+
 "A list of the members of a scope."
 type ScopeMemberConnection {
   edges: [ScopeMemberEdge!]!
@@ -10238,6 +10467,57 @@ type ScopeConflict implements Problem {
   message: String!
   "The scope as it is now."
   current: Scope!
+}
+
+"Input of ` + "`" + `deleteScope` + "`" + `."
+input DeleteScopeInput {
+  "The id of a ` + "`" + `Scope` + "`" + `."
+  scopeId: ID!
+  "It cannot be brought back: all of it is removed at once, in the background."
+  purge: Boolean! = false
+  "The version the caller saw. If the scope is at another version, nothing is changed."
+  expectedVersion: Int
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `deleteScope` + "`" + `."
+type DeleteScopePayload {
+  "Null if there is a problem, or if all of it was removed since."
+  deleted: DeletedScope
+  "Why nothing was changed."
+  problem: DeleteScopeProblem
+}
+
+"Problems that ` + "`" + `deleteScope` + "`" + ` may report."
+union DeleteScopeProblem = ScopeConflict
+
+"Input of ` + "`" + `undoDeleteScope` + "`" + `."
+input UndoDeleteScopeInput {
+  "The id of a ` + "`" + `Scope` + "`" + `; see ` + "`" + `DeletedScope.scopeId` + "`" + `."
+  scopeId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `undoDeleteScope` + "`" + `."
+type UndoDeleteScopePayload {
+  "The scope, with all that it had."
+  scope: Scope
+}
+
+"Input of ` + "`" + `purgeDeletedScope` + "`" + `."
+input PurgeDeletedScopeInput {
+  "The id of a ` + "`" + `Scope` + "`" + `; see ` + "`" + `DeletedScope.scopeId` + "`" + `."
+  scopeId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `purgeDeletedScope` + "`" + `."
+type PurgeDeletedScopePayload {
+  "The scope, which is removed in the background; null if all of it was."
+  deleted: DeletedScope
 }
 
 "Input of ` + "`" + `putScopeMember` + "`" + `. Give either ` + "`" + `userId` + "`" + ` or ` + "`" + `email` + "`" + `."
@@ -10985,12 +11265,13 @@ type ProjectRemovalEdge {
   node: ProjectRemoval!
 }
 
-"The state of the deletion of a project."
-enum ProjectDeletionState {
-  "Memberships are being ended."
+"Where the deletion of a project or scope stands."
+enum DeletionState {
+  "Memberships are being ended. Of projects only."
   DELETING
   "It can be brought back until ` + "`" + `undoUntil` + "`" + `."
   DELETED
+  "Memberships are being brought back. Of projects only."
   RESTORING
   "All of it is being removed."
   PURGING
@@ -11002,7 +11283,7 @@ type DeletedProject {
   projectId: ID!
   name: String!
   description: String!
-  state: ProjectDeletionState!
+  state: DeletionState!
   deletedBy: User @ready
   deletedAt: DateTime!
   "From then on it cannot be brought back."
@@ -13421,6 +13702,16 @@ func (ec *executionContext) childFields_DeleteProjectPayload(ctx context.Context
 	return nil, fmt.Errorf("no field named %q was found under type DeleteProjectPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DeleteScopePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deleted":
+		return ec.fieldContext_DeleteScopePayload_deleted(ctx, field)
+	case "problem":
+		return ec.fieldContext_DeleteScopePayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteScopePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DeleteScorePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "deletedScoreId":
@@ -13505,6 +13796,46 @@ func (ec *executionContext) childFields_DeletedProjectEdge(ctx context.Context, 
 		return ec.fieldContext_DeletedProjectEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeletedProjectEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_DeletedScope(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "scopeId":
+		return ec.fieldContext_DeletedScope_scopeId(ctx, field)
+	case "name":
+		return ec.fieldContext_DeletedScope_name(ctx, field)
+	case "state":
+		return ec.fieldContext_DeletedScope_state(ctx, field)
+	case "deletedBy":
+		return ec.fieldContext_DeletedScope_deletedBy(ctx, field)
+	case "deletedAt":
+		return ec.fieldContext_DeletedScope_deletedAt(ctx, field)
+	case "undoUntil":
+		return ec.fieldContext_DeletedScope_undoUntil(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeletedScope", field.Name)
+}
+
+func (ec *executionContext) childFields_DeletedScopeConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_DeletedScopeConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_DeletedScopeConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_DeletedScopeConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeletedScopeConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_DeletedScopeEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_DeletedScopeEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_DeletedScopeEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeletedScopeEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_DropDeadLetterPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -14649,6 +14980,14 @@ func (ec *executionContext) childFields_PurgeDeletedProjectPayload(ctx context.C
 	return nil, fmt.Errorf("no field named %q was found under type PurgeDeletedProjectPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_PurgeDeletedScopePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deleted":
+		return ec.fieldContext_PurgeDeletedScopePayload_deleted(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PurgeDeletedScopePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_PurgeProjectRemovalPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "removal":
@@ -15373,6 +15712,14 @@ func (ec *executionContext) childFields_UndoDeleteProjectPayload(ctx context.Con
 	return nil, fmt.Errorf("no field named %q was found under type UndoDeleteProjectPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_UndoDeleteScopePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "scope":
+		return ec.fieldContext_UndoDeleteScopePayload_scope(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UndoDeleteScopePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_UndoFinishPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "item":
@@ -15575,6 +15922,8 @@ func (ec *executionContext) childFields_User(ctx context.Context, field graphql.
 		return ec.fieldContext_User_noteChanges(ctx, field)
 	case "scopes":
 		return ec.fieldContext_User_scopes(ctx, field)
+	case "deletedScopes":
+		return ec.fieldContext_User_deletedScopes(ctx, field)
 	case "projects":
 		return ec.fieldContext_User_projects(ctx, field)
 	case "deletedProjects":
@@ -16415,6 +16764,20 @@ func (ec *executionContext) field_Mutation_deleteProject_args(ctx context.Contex
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_deleteScope_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.DeleteScopeInput, error) {
+			return ec.unmarshalNDeleteScopeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteScopeInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_deleteScore_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -16575,6 +16938,20 @@ func (ec *executionContext) field_Mutation_purgeDeletedProject_args(ctx context.
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.PurgeDeletedProjectInput, error) {
 			return ec.unmarshalNPurgeDeletedProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeDeletedProjectInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_purgeDeletedScope_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.PurgeDeletedScopeInput, error) {
+			return ec.unmarshalNPurgeDeletedScopeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeDeletedScopeInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -17093,6 +17470,20 @@ func (ec *executionContext) field_Mutation_undoDeleteProject_args(ctx context.Co
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UndoDeleteProjectInput, error) {
 			return ec.unmarshalNUndoDeleteProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoDeleteProjectInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_undoDeleteScope_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UndoDeleteScopeInput, error) {
+			return ec.unmarshalNUndoDeleteScopeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoDeleteScopeInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -18592,6 +18983,44 @@ func (ec *executionContext) field_User_blockedUsers_args(ctx context.Context, ra
 }
 
 func (ec *executionContext) field_User_deletedProjects_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_User_deletedScopes_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
@@ -20491,6 +20920,45 @@ func (ec *executionContext) fieldContext_DeleteProjectPayload_problem(_ context.
 	return graphql.NewScalarFieldContext("DeleteProjectPayload", field, false, false, errors.New("field of type DeleteProjectProblem does not have child fields"))
 }
 
+func (ec *executionContext) _DeleteScopePayload_deleted(ctx context.Context, field graphql.CollectedField, obj *model.DeleteScopePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteScopePayload_deleted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Deleted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.DeletedScope) graphql.Marshaler {
+			return ec.marshalODeletedScope2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐDeletedScope(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteScopePayload_deleted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeleteScopePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletedScope(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeleteScopePayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.DeleteScopePayload) (ret graphql.Marshaler) {
+	return ec.marshalODeleteScopeProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteScopeProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_DeleteScopePayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteScopePayload", field, false, false, errors.New("field of type DeleteScopeProblem does not have child fields"))
+}
+
 func (ec *executionContext) _DeleteScorePayload_deletedScoreId(ctx context.Context, field graphql.CollectedField, obj *model.DeleteScorePayload) (ret graphql.Marshaler) {
 	return ec.marshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, field.Selections, obj.DeletedScoreID)
 }
@@ -20658,10 +21126,10 @@ func (ec *executionContext) fieldContext_DeletedProject_description(_ context.Co
 }
 
 func (ec *executionContext) _DeletedProject_state(ctx context.Context, field graphql.CollectedField, obj *project.DeletedProject) (ret graphql.Marshaler) {
-	return ec.marshalNProjectDeletionState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐDeletionState(ctx, field.Selections, obj.State())
+	return ec.marshalNDeletionState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋdomainᚐDeletionState(ctx, field.Selections, obj.State())
 }
 func (ec *executionContext) fieldContext_DeletedProject_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeletedProject", field, true, false, errors.New("field of type ProjectDeletionState does not have child fields"))
+	return graphql.NewScalarFieldContext("DeletedProject", field, true, false, errors.New("field of type DeletionState does not have child fields"))
 }
 
 func (ec *executionContext) _DeletedProject_deletedBy(ctx context.Context, field graphql.CollectedField, obj *project.DeletedProject) (ret graphql.Marshaler) {
@@ -20840,6 +21308,208 @@ func (ec *executionContext) fieldContext_DeletedProjectEdge_node(_ context.Conte
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_DeletedProject(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeletedScope_scopeId(ctx context.Context, field graphql.CollectedField, obj *entity.DeletedScope) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScopeID(ctx, field.Selections, obj.GlobalID())
+}
+func (ec *executionContext) fieldContext_DeletedScope_scopeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedScope", field, true, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedScope_name(ctx context.Context, field graphql.CollectedField, obj *entity.DeletedScope) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
+}
+func (ec *executionContext) fieldContext_DeletedScope_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedScope", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedScope_state(ctx context.Context, field graphql.CollectedField, obj *entity.DeletedScope) (ret graphql.Marshaler) {
+	return ec.marshalNDeletionState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋdomainᚐDeletionState(ctx, field.Selections, obj.State())
+}
+func (ec *executionContext) fieldContext_DeletedScope_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedScope", field, true, false, errors.New("field of type DeletionState does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedScope_deletedBy(ctx context.Context, field graphql.CollectedField, obj *entity.DeletedScope) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletedScope_deletedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.DeletedScope().DeletedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeletedScope_deletedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeletedScope",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeletedScope_deletedAt(ctx context.Context, field graphql.CollectedField, obj *entity.DeletedScope) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.DeletedAt())
+}
+func (ec *executionContext) fieldContext_DeletedScope_deletedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedScope", field, true, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedScope_undoUntil(ctx context.Context, field graphql.CollectedField, obj *entity.DeletedScope) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.UndoUntil())
+}
+func (ec *executionContext) fieldContext_DeletedScope_undoUntil(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedScope", field, true, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedScopeConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.List[entity.DeletedScope]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletedScopeConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []page.Edge[entity.DeletedScope]) graphql.Marshaler {
+			return ec.marshalNDeletedScopeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeletedScopeConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeletedScopeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletedScopeEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeletedScopeConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.List[entity.DeletedScope]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletedScopeConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []entity.DeletedScope) graphql.Marshaler {
+			return ec.marshalNDeletedScope2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐDeletedScopeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeletedScopeConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeletedScopeConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletedScope(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeletedScopeConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.List[entity.DeletedScope]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletedScopeConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeletedScopeConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeletedScopeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeletedScopeEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.Edge[entity.DeletedScope]) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_DeletedScopeEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedScopeEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedScopeEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.Edge[entity.DeletedScope]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletedScopeEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entity.DeletedScope) graphql.Marshaler {
+			return ec.marshalNDeletedScope2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐDeletedScope(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeletedScopeEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeletedScopeEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletedScope(ctx, field)
 		},
 	}
 	return fc, nil
@@ -24415,6 +25085,138 @@ func (ec *executionContext) fieldContext_Mutation_renameScope(ctx context.Contex
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_renameScope_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteScope(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteScope(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteScope(ctx, fc.Args["input"].(model.DeleteScopeInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DeleteScopePayload) graphql.Marshaler {
+			return ec.marshalODeleteScopePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteScopePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteScope(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteScopePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteScope_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_undoDeleteScope(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_undoDeleteScope(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UndoDeleteScope(ctx, fc.Args["input"].(model.UndoDeleteScopeInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UndoDeleteScopePayload) graphql.Marshaler {
+			return ec.marshalOUndoDeleteScopePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoDeleteScopePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_undoDeleteScope(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UndoDeleteScopePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_undoDeleteScope_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_purgeDeletedScope(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_purgeDeletedScope(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().PurgeDeletedScope(ctx, fc.Args["input"].(model.PurgeDeletedScopeInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.PurgeDeletedScopePayload) graphql.Marshaler {
+			return ec.marshalOPurgeDeletedScopePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeDeletedScopePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_purgeDeletedScope(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PurgeDeletedScopePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_purgeDeletedScope_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -32228,6 +33030,38 @@ func (ec *executionContext) fieldContext_PurgeDeletedProjectPayload_deleted(_ co
 	return fc, nil
 }
 
+func (ec *executionContext) _PurgeDeletedScopePayload_deleted(ctx context.Context, field graphql.CollectedField, obj *model.PurgeDeletedScopePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PurgeDeletedScopePayload_deleted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Deleted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.DeletedScope) graphql.Marshaler {
+			return ec.marshalODeletedScope2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐDeletedScope(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PurgeDeletedScopePayload_deleted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PurgeDeletedScopePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletedScope(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _PurgeProjectRemovalPayload_removal(ctx context.Context, field graphql.CollectedField, obj *model.PurgeProjectRemovalPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -37383,6 +38217,38 @@ func (ec *executionContext) fieldContext_UndoDeleteProjectPayload_project(_ cont
 	return fc, nil
 }
 
+func (ec *executionContext) _UndoDeleteScopePayload_scope(ctx context.Context, field graphql.CollectedField, obj *model.UndoDeleteScopePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UndoDeleteScopePayload_scope(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Scope, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entity.Scope) graphql.Marshaler {
+			return ec.marshalOScope2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScope(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UndoDeleteScopePayload_scope(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UndoDeleteScopePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Scope(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _UndoFinishPayload_item(ctx context.Context, field graphql.CollectedField, obj *model.UndoFinishPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -38467,6 +39333,50 @@ func (ec *executionContext) fieldContext_User_scopes(ctx context.Context, field 
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_User_scopes_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _User_deletedScopes(ctx context.Context, field graphql.CollectedField, obj *user.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_deletedScopes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().DeletedScopes(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[entity.DeletedScope]) graphql.Marshaler {
+			return ec.marshalODeletedScopeConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_User_deletedScopes(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletedScopeConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_deletedScopes_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -41122,6 +42032,61 @@ func (ec *executionContext) unmarshalInputDeleteProjectInput(ctx context.Context
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputDeleteScopeInput(ctx context.Context, obj any) (model.DeleteScopeInput, error) {
+	var it model.DeleteScopeInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["purge"]; !present {
+		asMap["purge"] = false
+	}
+
+	fieldsInOrder := [...]string{"scopeId", "purge", "expectedVersion", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "scopeId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scopeId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ScopeID = data
+		case "purge":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("purge"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Purge = data
+		case "expectedVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedVersion = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputDeleteScoreInput(ctx context.Context, obj any) (model.DeleteScoreInput, error) {
 	var it model.DeleteScoreInput
 	if obj == nil {
@@ -42143,6 +43108,43 @@ func (ec *executionContext) unmarshalInputPurgeDeletedProjectInput(ctx context.C
 				return it, err
 			}
 			it.ProjectID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputPurgeDeletedScopeInput(ctx context.Context, obj any) (model.PurgeDeletedScopeInput, error) {
+	var it model.PurgeDeletedScopeInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"scopeId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "scopeId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scopeId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ScopeID = data
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -44087,6 +45089,43 @@ func (ec *executionContext) unmarshalInputUndoDeleteProjectInput(ctx context.Con
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUndoDeleteScopeInput(ctx context.Context, obj any) (model.UndoDeleteScopeInput, error) {
+	var it model.UndoDeleteScopeInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"scopeId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "scopeId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scopeId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ScopeID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUndoFinishInput(ctx context.Context, obj any) (model.UndoFinishInput, error) {
 	var it model.UndoFinishInput
 	if obj == nil {
@@ -45060,6 +46099,26 @@ func (ec *executionContext) _DeleteProjectProblem(ctx context.Context, sel ast.S
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of DeleteProjectProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _DeleteScopeProblem(ctx context.Context, sel ast.SelectionSet, obj model.DeleteScopeProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.ScopeConflict:
+		return ec._ScopeConflict(ctx, sel, &obj)
+	case *model.ScopeConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ScopeConflict(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of DeleteScopeProblem must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -47796,6 +48855,50 @@ func (ec *executionContext) _DeleteProjectPayload(ctx context.Context, sel ast.S
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var deleteScopePayloadImplementors = []string{"DeleteScopePayload"}
+
+func (ec *executionContext) _DeleteScopePayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteScopePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeleteScopePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeleteScopePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeleteScopePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteScopePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteScopePayload")
+		case "deleted":
+			out.Values[i] = ec._DeleteScopePayload_deleted(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._DeleteScopePayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var deleteScorePayloadImplementors = []string{"DeleteScorePayload"}
 
 func (ec *executionContext) _DeleteScorePayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteScorePayload) graphql.Marshaler {
@@ -48157,6 +49260,197 @@ func (ec *executionContext) _DeletedProjectEdge(ctx context.Context, sel ast.Sel
 			}
 		case "node":
 			out.Values[i] = ec._DeletedProjectEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var deletedScopeImplementors = []string{"DeletedScope"}
+
+func (ec *executionContext) _DeletedScope(ctx context.Context, sel ast.SelectionSet, obj *entity.DeletedScope) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeletedScope", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeletedScope(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeletedScope(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, deletedScopeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeletedScope")
+		case "scopeId":
+			out.Values[i] = ec._DeletedScope_scopeId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._DeletedScope_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "state":
+			out.Values[i] = ec._DeletedScope_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "deletedBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._DeletedScope_deletedBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "deletedAt":
+			out.Values[i] = ec._DeletedScope_deletedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "undoUntil":
+			out.Values[i] = ec._DeletedScope_undoUntil(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var deletedScopeConnectionImplementors = []string{"DeletedScopeConnection"}
+
+func (ec *executionContext) _DeletedScopeConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[entity.DeletedScope]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeletedScopeConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeletedScopeConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeletedScopeConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, deletedScopeConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeletedScopeConnection")
+		case "edges":
+			out.Values[i] = ec._DeletedScopeConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._DeletedScopeConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._DeletedScopeConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var deletedScopeEdgeImplementors = []string{"DeletedScopeEdge"}
+
+func (ec *executionContext) _DeletedScopeEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[entity.DeletedScope]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeletedScopeEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeletedScopeEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeletedScopeEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, deletedScopeEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeletedScopeEdge")
+		case "cursor":
+			out.Values[i] = ec._DeletedScopeEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._DeletedScopeEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -51587,6 +52881,27 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "renameScope":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_renameScope(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteScope":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteScope(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "undoDeleteScope":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_undoDeleteScope(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "purgeDeletedScope":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_purgeDeletedScope(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -57531,6 +58846,45 @@ func (ec *executionContext) _PurgeDeletedProjectPayload(ctx context.Context, sel
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var purgeDeletedScopePayloadImplementors = []string{"PurgeDeletedScopePayload"}
+
+func (ec *executionContext) _PurgeDeletedScopePayload(ctx context.Context, sel ast.SelectionSet, obj *model.PurgeDeletedScopePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "PurgeDeletedScopePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPurgeDeletedScopePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PurgeDeletedScopePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, purgeDeletedScopePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PurgeDeletedScopePayload")
+		case "deleted":
+			out.Values[i] = ec._PurgeDeletedScopePayload_deleted(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var purgeProjectRemovalPayloadImplementors = []string{"PurgeProjectRemovalPayload"}
 
 func (ec *executionContext) _PurgeProjectRemovalPayload(ctx context.Context, sel ast.SelectionSet, obj *model.PurgeProjectRemovalPayload) graphql.Marshaler {
@@ -59389,7 +60743,7 @@ func (ec *executionContext) _Scope(ctx context.Context, sel ast.SelectionSet, ob
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
-var scopeConflictImplementors = []string{"ScopeConflict", "RenameScopeProblem", "Problem"}
+var scopeConflictImplementors = []string{"ScopeConflict", "RenameScopeProblem", "Problem", "DeleteScopeProblem"}
 
 func (ec *executionContext) _ScopeConflict(ctx context.Context, sel ast.SelectionSet, obj *model.ScopeConflict) graphql.Marshaler {
 	if m := lean.Write(ctx, &ec.plans, planned, "ScopeConflict", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScopeConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScopeConflict(ctx, sel, obj) }); m != nil {
@@ -62242,6 +63596,45 @@ func (ec *executionContext) _UndoDeleteProjectPayload(ctx context.Context, sel a
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var undoDeleteScopePayloadImplementors = []string{"UndoDeleteScopePayload"}
+
+func (ec *executionContext) _UndoDeleteScopePayload(ctx context.Context, sel ast.SelectionSet, obj *model.UndoDeleteScopePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UndoDeleteScopePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUndoDeleteScopePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UndoDeleteScopePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, undoDeleteScopePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UndoDeleteScopePayload")
+		case "scope":
+			out.Values[i] = ec._UndoDeleteScopePayload_scope(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var undoFinishPayloadImplementors = []string{"UndoFinishPayload"}
 
 func (ec *executionContext) _UndoFinishPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UndoFinishPayload) graphql.Marshaler {
@@ -63486,6 +64879,45 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 					}
 				}()
 				res = ec._User_scopes(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "deletedScopes":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_deletedScopes(ctx, field, obj)
 				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -64855,6 +66287,11 @@ func (ec *executionContext) unmarshalNDeleteProjectInput2githubᚗcomᚋtaggie�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNDeleteScopeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteScopeInput(ctx context.Context, v any) (model.DeleteScopeInput, error) {
+	res, err := ec.unmarshalInputDeleteScopeInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNDeleteScoreInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteScoreInput(ctx context.Context, v any) (model.DeleteScoreInput, error) {
 	res, err := ec.unmarshalInputDeleteScoreInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -64928,6 +66365,83 @@ func (ec *executionContext) marshalNDeletedProjectEdge2ᚕgithubᚗcomᚋtaggie�
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNDeletedScope2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐDeletedScope(ctx context.Context, sel ast.SelectionSet, v entity.DeletedScope) graphql.Marshaler {
+	return ec._DeletedScope(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNDeletedScope2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐDeletedScopeᚄ(ctx context.Context, sel ast.SelectionSet, v []entity.DeletedScope) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "DeletedScope", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNDeletedScope2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐDeletedScopeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNDeletedScope2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐDeletedScopeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDeletedScope2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐDeletedScope(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDeletedScopeEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[entity.DeletedScope]) graphql.Marshaler {
+	return ec._DeletedScopeEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNDeletedScopeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[entity.DeletedScope]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "DeletedScopeEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNDeletedScopeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNDeletedScopeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDeletedScopeEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNDeletionState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋdomainᚐDeletionState(ctx context.Context, v any) (domain.DeletionState, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := domain.DeletionState(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNDeletionState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋdomainᚐDeletionState(ctx context.Context, sel ast.SelectionSet, v domain.DeletionState) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
 }
 
 func (ec *executionContext) unmarshalNDropDeadLetterInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDropDeadLetterInput(ctx context.Context, v any) (model.DropDeadLetterInput, error) {
@@ -66249,23 +67763,6 @@ func (ec *executionContext) marshalNProject2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋ
 	return ret
 }
 
-func (ec *executionContext) unmarshalNProjectDeletionState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐDeletionState(ctx context.Context, v any) (project.DeletionState, error) {
-	tmp, err := scalar.UnmarshalString(v)
-	res := project.DeletionState(tmp)
-	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNProjectDeletionState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐDeletionState(ctx context.Context, sel ast.SelectionSet, v project.DeletionState) graphql.Marshaler {
-	_ = sel
-	res := scalar.MarshalString(string(v))
-	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-	}
-	return res
-}
-
 func (ec *executionContext) marshalNProjectEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[project.Project]) graphql.Marshaler {
 	return ec._ProjectEdge(ctx, sel, &v)
 }
@@ -66723,6 +68220,11 @@ func (ec *executionContext) marshalNProjectTeamStatistics2githubᚗcomᚋtaggie�
 
 func (ec *executionContext) unmarshalNPurgeDeletedProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeDeletedProjectInput(ctx context.Context, v any) (model.PurgeDeletedProjectInput, error) {
 	res, err := ec.unmarshalInputPurgeDeletedProjectInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNPurgeDeletedScopeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeDeletedScopeInput(ctx context.Context, v any) (model.PurgeDeletedScopeInput, error) {
+	res, err := ec.unmarshalInputPurgeDeletedScopeInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -67431,6 +68933,11 @@ func (ec *executionContext) unmarshalNUndeleteNoteInput2githubᚗcomᚋtaggieᚋ
 
 func (ec *executionContext) unmarshalNUndoDeleteProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoDeleteProjectInput(ctx context.Context, v any) (model.UndoDeleteProjectInput, error) {
 	res, err := ec.unmarshalInputUndoDeleteProjectInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUndoDeleteScopeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoDeleteScopeInput(ctx context.Context, v any) (model.UndoDeleteScopeInput, error) {
+	res, err := ec.unmarshalInputUndoDeleteScopeInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -68271,6 +69778,20 @@ func (ec *executionContext) marshalODeleteProjectProblem2githubᚗcomᚋtaggie�
 	return ec._DeleteProjectProblem(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalODeleteScopePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteScopePayload(ctx context.Context, sel ast.SelectionSet, v *model.DeleteScopePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteScopePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteScopeProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteScopeProblem(ctx context.Context, sel ast.SelectionSet, v model.DeleteScopeProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteScopeProblem(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalODeleteScorePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteScorePayload(ctx context.Context, sel ast.SelectionSet, v *model.DeleteScorePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -68325,6 +69846,20 @@ func (ec *executionContext) marshalODeletedProjectConnection2ᚖgithubᚗcomᚋt
 		return graphql.Null
 	}
 	return ec._DeletedProjectConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeletedScope2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐDeletedScope(ctx context.Context, sel ast.SelectionSet, v *entity.DeletedScope) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeletedScope(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeletedScopeConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx context.Context, sel ast.SelectionSet, v *page.List[entity.DeletedScope]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeletedScopeConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalODropDeadLetterPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDropDeadLetterPayload(ctx context.Context, sel ast.SelectionSet, v *model.DropDeadLetterPayload) graphql.Marshaler {
@@ -69222,6 +70757,13 @@ func (ec *executionContext) marshalOPurgeDeletedProjectPayload2ᚖgithubᚗcom�
 	return ec._PurgeDeletedProjectPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOPurgeDeletedScopePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeDeletedScopePayload(ctx context.Context, sel ast.SelectionSet, v *model.PurgeDeletedScopePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PurgeDeletedScopePayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOPurgeProjectRemovalPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeProjectRemovalPayload(ctx context.Context, sel ast.SelectionSet, v *model.PurgeProjectRemovalPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -69934,6 +71476,13 @@ func (ec *executionContext) marshalOUndoDeleteProjectPayload2ᚖgithubᚗcomᚋt
 	return ec._UndoDeleteProjectPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOUndoDeleteScopePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoDeleteScopePayload(ctx context.Context, sel ast.SelectionSet, v *model.UndoDeleteScopePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UndoDeleteScopePayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOUndoFinishPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoFinishPayload(ctx context.Context, sel ast.SelectionSet, v *model.UndoFinishPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -70326,6 +71875,7 @@ var waits = map[lean.Field]bool{
 	{Type: "User", Name: "sharedNotes"}:            true,
 	{Type: "User", Name: "noteChanges"}:            true,
 	{Type: "User", Name: "scopes"}:                 true,
+	{Type: "User", Name: "deletedScopes"}:          true,
 	{Type: "User", Name: "projects"}:               true,
 	{Type: "User", Name: "deletedProjects"}:        true,
 	{Type: "User", Name: "scores"}:                 true,

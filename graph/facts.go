@@ -25,6 +25,7 @@ var ReadCosts = map[string]int{
 	"Snapshot.changes":            4000,
 	"Snapshot.score":              4000,
 	"User.deletedProjects":        20,
+	"User.deletedScopes":          20,
 	"User.noteChanges":            500,
 }
 
@@ -127,6 +128,7 @@ var Large = map[string][]string{
 var ByID = map[string]bool{
 	"User.blockedUsers":    true,
 	"User.deletedProjects": true,
+	"User.deletedScopes":   true,
 	"User.id":              true,
 	"User.itemUsage":       true,
 	"User.items":           true,

@@ -162,6 +162,10 @@ var planned = map[string]lean.Type{
 		"deleted": {At: 1, Of: "DeletedProject", Resolved: false},
 		"problem": {At: 2, Of: "", Resolved: false},
 	}},
+	"DeleteScopePayload": {Implements: deleteScopePayloadImplementors, Fields: map[string]lean.TypeField{
+		"deleted": {At: 1, Of: "DeletedScope", Resolved: false},
+		"problem": {At: 2, Of: "", Resolved: false},
+	}},
 	"DeleteScorePayload": {Implements: deleteScorePayloadImplementors, Fields: map[string]lean.TypeField{
 		"deletedScoreId": {At: 1, Of: "", Resolved: false},
 		"problem":        {At: 2, Of: "", Resolved: false},
@@ -197,6 +201,23 @@ var planned = map[string]lean.Type{
 	"DeletedProjectEdge": {Implements: deletedProjectEdgeImplementors, Fields: map[string]lean.TypeField{
 		"cursor": {At: 1, Of: "", Resolved: false},
 		"node":   {At: 2, Of: "DeletedProject", Resolved: false},
+	}},
+	"DeletedScope": {Implements: deletedScopeImplementors, Fields: map[string]lean.TypeField{
+		"scopeId":   {At: 1, Of: "", Resolved: false},
+		"name":      {At: 2, Of: "", Resolved: false},
+		"state":     {At: 3, Of: "", Resolved: false},
+		"deletedBy": {At: 4, Of: "User", Resolved: true},
+		"deletedAt": {At: 5, Of: "", Resolved: false},
+		"undoUntil": {At: 6, Of: "", Resolved: false},
+	}},
+	"DeletedScopeConnection": {Implements: deletedScopeConnectionImplementors, Fields: map[string]lean.TypeField{
+		"edges":    {At: 1, Of: "DeletedScopeEdge", Resolved: false},
+		"nodes":    {At: 2, Of: "DeletedScope", Resolved: false},
+		"pageInfo": {At: 3, Of: "PageInfo", Resolved: false},
+	}},
+	"DeletedScopeEdge": {Implements: deletedScopeEdgeImplementors, Fields: map[string]lean.TypeField{
+		"cursor": {At: 1, Of: "", Resolved: false},
+		"node":   {At: 2, Of: "DeletedScope", Resolved: false},
 	}},
 	"DropDeadLetterPayload": {Implements: dropDeadLetterPayloadImplementors, Fields: map[string]lean.TypeField{
 		"id": {At: 1, Of: "", Resolved: false},
@@ -742,6 +763,9 @@ var planned = map[string]lean.Type{
 	"PurgeDeletedProjectPayload": {Implements: purgeDeletedProjectPayloadImplementors, Fields: map[string]lean.TypeField{
 		"deleted": {At: 1, Of: "DeletedProject", Resolved: false},
 	}},
+	"PurgeDeletedScopePayload": {Implements: purgeDeletedScopePayloadImplementors, Fields: map[string]lean.TypeField{
+		"deleted": {At: 1, Of: "DeletedScope", Resolved: false},
+	}},
 	"PurgeProjectRemovalPayload": {Implements: purgeProjectRemovalPayloadImplementors, Fields: map[string]lean.TypeField{
 		"removal": {At: 1, Of: "ProjectRemoval", Resolved: false},
 	}},
@@ -1059,6 +1083,9 @@ var planned = map[string]lean.Type{
 	}},
 	"UndoDeleteProjectPayload": {Implements: undoDeleteProjectPayloadImplementors, Fields: map[string]lean.TypeField{
 		"project": {At: 1, Of: "Project", Resolved: false},
+	}},
+	"UndoDeleteScopePayload": {Implements: undoDeleteScopePayloadImplementors, Fields: map[string]lean.TypeField{
+		"scope": {At: 1, Of: "Scope", Resolved: false},
 	}},
 	"UndoFinishPayload": {Implements: undoFinishPayloadImplementors, Fields: map[string]lean.TypeField{
 		"item":    {At: 1, Of: "ProjectItem", Resolved: false},
@@ -2128,6 +2155,32 @@ func (ec *executionContext) appendDeleteProjectPayload(w *lean.Writer, p *lean.P
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendDeleteScopePayload(w *lean.Writer, p *lean.Plan, obj *model.DeleteScopePayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"DeleteScopePayload"`...)
+		case 1: // deleted
+			if obj.Deleted == nil {
+				w.Null()
+			} else if !ec.appendDeletedScope(w, f.Below, obj.Deleted) {
+				return false
+			}
+		case 2: // problem
+			if obj.Problem == nil {
+				w.Null()
+			} else if !ec.appendDeleteScopeProblem(w, f, obj.Problem) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendDeleteScorePayload(w *lean.Writer, p *lean.Plan, obj *model.DeleteScorePayload) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -2347,6 +2400,120 @@ func (ec *executionContext) appendDeletedProjectEdge(w *lean.Writer, p *lean.Pla
 			w.B = (v).AppendGQL(w.B)
 		case 2: // node
 			if !ec.appendDeletedProject(w, f.Below, &obj.Node) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendDeletedScope(w *lean.Writer, p *lean.Plan, obj *entity.DeletedScope) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"DeletedScope"`...)
+		case 1: // scopeId
+			v := obj.GlobalID()
+			if !w.Value(ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScopeID(w.Context(), nil, v), false) {
+				return false
+			}
+		case 2: // name
+			w.B = scalar.AppendString(w.B, obj.Name)
+		case 3: // state
+			v := obj.State()
+			w.B = scalar.AppendString(w.B, string(v))
+		case 4: // deletedBy
+			ctx, _ := w.Call(f, ec.fieldContext_DeletedScope_deletedBy)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.DeletedScope().DeletedBy(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else if !ec.appendUser(w, f.Below, v) {
+				return false
+			}
+		case 5: // deletedAt
+			v := obj.DeletedAt()
+			if (v).IsZero() {
+				return false
+			} else {
+				w.B = scalar.AppendDateTime(w.B, v)
+			}
+		case 6: // undoUntil
+			v := obj.UndoUntil()
+			if (v).IsZero() {
+				return false
+			} else {
+				w.B = scalar.AppendDateTime(w.B, v)
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendDeletedScopeConnection(w *lean.Writer, p *lean.Plan, obj *page.List[entity.DeletedScope]) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"DeletedScopeConnection"`...)
+		case 1: // edges
+			w.B = append(w.B, '[')
+			for i := range obj.Edges {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendDeletedScopeEdge(w, f.Below, &obj.Edges[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 2: // nodes
+			v := obj.Nodes()
+			w.B = append(w.B, '[')
+			for i := range v {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendDeletedScope(w, f.Below, &v[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 3: // pageInfo
+			if !ec.appendPageInfo(w, f.Below, &obj.PageInfo) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendDeletedScopeEdge(w *lean.Writer, p *lean.Plan, obj *page.Edge[entity.DeletedScope]) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"DeletedScopeEdge"`...)
+		case 1: // cursor
+			v := obj.Cursor()
+			w.B = (v).AppendGQL(w.B)
+		case 2: // node
+			if !ec.appendDeletedScope(w, f.Below, &obj.Node) {
 				return false
 			}
 		default:
@@ -5992,6 +6159,26 @@ func (ec *executionContext) appendPurgeDeletedProjectPayload(w *lean.Writer, p *
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendPurgeDeletedScopePayload(w *lean.Writer, p *lean.Plan, obj *model.PurgeDeletedScopePayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"PurgeDeletedScopePayload"`...)
+		case 1: // deleted
+			if obj.Deleted == nil {
+				w.Null()
+			} else if !ec.appendDeletedScope(w, f.Below, obj.Deleted) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendPurgeProjectRemovalPayload(w *lean.Writer, p *lean.Plan, obj *model.PurgeProjectRemovalPayload) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -8115,6 +8302,26 @@ func (ec *executionContext) appendUndoDeleteProjectPayload(w *lean.Writer, p *le
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendUndoDeleteScopePayload(w *lean.Writer, p *lean.Plan, obj *model.UndoDeleteScopePayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"UndoDeleteScopePayload"`...)
+		case 1: // scope
+			if obj.Scope == nil {
+				w.Null()
+			} else if !ec.appendScope(w, f.Below, obj.Scope) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendUndoFinishPayload(w *lean.Writer, p *lean.Plan, obj *model.UndoFinishPayload) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -9160,6 +9367,23 @@ func (ec *executionContext) appendDeleteProjectProblem(w *lean.Writer, f *lean.P
 		}
 		if p := w.Plan("ProjectConflict", f); p != nil {
 			return ec.appendProjectConflict(w, p, obj)
+		}
+	}
+	return false
+}
+
+func (ec *executionContext) appendDeleteScopeProblem(w *lean.Writer, f *lean.Planned, v model.DeleteScopeProblem) bool {
+	switch obj := v.(type) {
+	case model.ScopeConflict:
+		if p := w.Plan("ScopeConflict", f); p != nil {
+			return ec.appendScopeConflict(w, p, &obj)
+		}
+	case *model.ScopeConflict:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("ScopeConflict", f); p != nil {
+			return ec.appendScopeConflict(w, p, obj)
 		}
 	}
 	return false
@@ -10469,6 +10693,34 @@ func (ec *executionContext) appendNDeletedProjectEdge2ᚕgithubᚗcomᚋtaggie�
 			return false
 		}
 		if !ec.appendDeletedProjectEdge(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
+func (ec *executionContext) appendNDeletedScope2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐDeletedScopeᚄ(w *lean.Writer, p *lean.Plan, v []entity.DeletedScope) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendDeletedScope(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
+func (ec *executionContext) appendNDeletedScopeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w *lean.Writer, p *lean.Plan, v []page.Edge[entity.DeletedScope]) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendDeletedScopeEdge(w, p, &v[i]) {
 			return false
 		}
 	}

@@ -15,9 +15,10 @@ type entityLoaders struct {
 	ReverseRelations *Loader[entity.RelationsRequest, page.Slice[entity.Relation]]
 	LeftOut          *Loader[entity.LeftOutRequest, map[string]entity.LeftOut]
 	// Lists, each read once however often it is met in the response.
-	ScopesOf     *Loader[ListOf, page.Slice[entity.Scope]]
-	ScopeMembers *Loader[entity.MembersRequest, page.Slice[entity.Member]]
-	EntitiesOf   *Loader[entity.ListRequest, page.Slice[entity.Entity]]
+	ScopesOf        *Loader[ListOf, page.Slice[entity.Scope]]
+	DeletedScopesOf *Loader[ListOf, page.Slice[entity.DeletedScope]]
+	ScopeMembers    *Loader[entity.MembersRequest, page.Slice[entity.Member]]
+	EntitiesOf      *Loader[entity.ListRequest, page.Slice[entity.Entity]]
 	// Lookup lists what an index has. It remembers nothing: a request is no key.
 	Lookup func(context.Context, entity.QueryRequest) (page.Slice[entity.Indexed], error)
 }
@@ -35,6 +36,9 @@ func newEntityLoaders(r *response, entities *entity.Service) entityLoaders {
 		LeftOut:          register(r, "leftOut", entities.LeftOut),
 		ScopesOf: registerList(r, "scopesOf", func(ctx context.Context, k ListOf) (page.Slice[entity.Scope], error) {
 			return entities.ListScopes(ctx, k.User, k.Window)
+		}),
+		DeletedScopesOf: registerList(r, "deletedScopesOf", func(ctx context.Context, k ListOf) (page.Slice[entity.DeletedScope], error) {
+			return entities.ListDeletedScopes(ctx, k.User, k.Window)
 		}),
 		ScopeMembers: registerList(r, "scopeMembers", entities.ListMembers),
 		EntitiesOf:   registerList(r, "entitiesOf", entities.List),

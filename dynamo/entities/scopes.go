@@ -3,12 +3,14 @@ package entities
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/dynamo/users"
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
@@ -52,12 +54,16 @@ func (db Store) ScopesByID(ctx context.Context, user entity.UserID, ids []string
 // others change meanwhile, stay. The tasks that follow are recorded with it.
 //
 // Index: primary. Key: _id = <scope> AND _scope_type_key = taggie:Scope~<shard>; of a new one also the two rows of the
-// owner, as PutMember, and USER#<user>/PROFILE on condition that it exists and of its count. Cost: 1 TransactWriteItems of 1 or 4 rows and 1 per task.
+// owner, as PutMember, and USER#<user>/PROFILE on condition that it exists and of its count; of one that begins to be erased also
+// taggie:Erasures:scopes/scope:0000000000000000:Scope:<scope>. Cost: 1 TransactWriteItems of 1, 2 or 4 rows and 1 per task.
 func (db Store) PutScope(ctx context.Context, before *entity.Scope, after entity.Scope, owner *entity.Member, follow []task.Task, once idempotency.Key) error {
 	var actions []dynamo.Action
 	switch {
 	case before != nil:
 		actions = append(actions, updateScope(*before, after))
+		if after.Deletion.State == domain.Erasing && before.Deletion.State != domain.Erasing {
+			actions = append(actions, dynamo.Action{Table: dynamo.RelationshipEntries, Item: RelationRow(erased(after.ID), after.UpdatedAt, nil)})
+		}
 	case owner != nil:
 		actions = append(actions,
 			dynamo.Action{Table: dynamo.EntitiesMaster, Item: scopeRow(after), Condition: "attribute_not_exists(#id)", Names: map[string]string{"#id": "_id"},
@@ -76,20 +82,29 @@ func (db Store) PutScope(ctx context.Context, before *entity.Scope, after entity
 	return db.Transact(ctx, actions, once)
 }
 
-// updateScope writes what is different, and a mark by which an attempt whose answer was lost is known when it comes again.
+// updateScope writes all attributes that a scope has of its own, and a mark by which an attempt whose answer was lost is known when it comes again.
 func updateScope(before, after entity.Scope) dynamo.Action {
 	a := dynamo.Action{
 		Table: dynamo.EntitiesMaster, Key: scopeKey(after.ID),
-		Update:    "SET #name = :name, #indexes = :indexes, #updated = :updated, #meta.#version = :next, #meta.#change = :change",
+		Update:    "SET #_updated = :_updated, #meta.#version = :next, #meta.#change = :change",
 		Condition: "#meta.#version = :version OR #meta.#change = :change",
-		Names: map[string]string{"#name": "name", "#indexes": "indexes", "#updated": "_updated", "#meta": "_meta",
-			"#version": "version", "#change": "change"},
-		Values: dynamo.Attrs{":updated": dynamo.Str(keys.Instant(after.UpdatedAt)), ":version": dynamo.Number(int64(before.Version)),
+		Names:     map[string]string{"#_updated": "_updated", "#meta": "_meta", "#version": "version", "#change": "change"},
+		Values: dynamo.Attrs{":_updated": dynamo.Str(keys.Instant(after.UpdatedAt)), ":version": dynamo.Number(int64(before.Version)),
 			":next": dynamo.Number(int64(after.Version)), ":change": dynamo.Str(uuid.NewString())},
 		Failed: scopeConflict(before.Role),
 	}
-	for name, of := range scopeRows.Row(&after) {
-		a.Values[":"+name] = of
+	row, removes := scopeRows.Row(&after), []string(nil)
+	for _, name := range scopeRows.Names() {
+		a.Names["#"+name] = name
+		if value, there := row[name]; there {
+			a.Values[":"+name] = value
+			a.Update += ", #" + name + " = :" + name
+		} else {
+			removes = append(removes, "#"+name)
+		}
+	}
+	if len(removes) > 0 {
+		a.Update += " REMOVE " + strings.Join(removes, ", ")
 	}
 	return a
 }
@@ -129,32 +144,51 @@ func (db Store) ListMembers(ctx context.Context, scope string, w page.Window) (p
 }
 
 // ListScopes lists the scopes of which the user is a member, by id. The membership in the scope decides, and those without
-// one are left out.
+// one are left out, as are those that are deleted.
 //
 // Index: primary. Key: _subject_key = taggie:User:<user> AND begins_with(_predicate_key, scope:0000000000000000:Scope:); then
 // as ScopesByID. Cost: 1 Query and ⌈2n/100⌉ BatchGetItem.
 func (db Store) ListScopes(ctx context.Context, user entity.UserID, w page.Window) (page.Slice[entity.Scope], error) {
+	return listMine(ctx, db, user, w, func(s entity.Scope) (entity.Scope, bool) {
+		return s, s.Role != entity.NoRole && s.Deletion.State == ""
+	})
+}
+
+// ListDeletedScopes lists the deleted scopes of which the user is an owner, by id.
+//
+// Index: primary. Key: as ListScopes. Cost: as ListScopes, more where most scopes of the user are not deleted.
+func (db Store) ListDeletedScopes(ctx context.Context, user entity.UserID, w page.Window) (page.Slice[entity.DeletedScope], error) {
+	return listMine(ctx, db, user, w, func(s entity.Scope) (entity.DeletedScope, bool) {
+		return entity.DeletedScope{Scope: s}, s.Role == entity.OwnerRole && s.Deletion.State != ""
+	})
+}
+
+// listMine lists what keep makes of the scopes of a user, and leaves out those that it does not keep.
+func listMine[T interface{ GlobalID() entity.ScopeID }](ctx context.Context, db Store, user entity.UserID, w page.Window, keep func(entity.Scope) (T, bool)) (page.Slice[T], error) {
 	s := dynamo.Span{Table: dynamo.RelationshipEntries, PK: RelationKey(scopeOf(user, "")).PK}
 	s.Low, s.High = dynamo.Prefixed(RelationKey(scopeOf(user, "")).SK)
 	l := dynamo.Listing[RelationRecord]{
 		Span: s, Decode: func(item dynamo.Item, r *RelationRecord) error { return DecodeRelation(item, r, nil) },
 		SortKey: func(scope string) string { return RelationKey(scopeOf(user, scope)).SK },
 	}
-	return dynamo.Filtered(ctx, db.DB, l, w, func(ctx context.Context, rows []RelationRecord) ([]entity.Scope, error) {
+	return dynamo.Filtered(ctx, db.DB, l, w, func(ctx context.Context, rows []RelationRecord) ([]T, error) {
 		ids := make([]string, len(rows))
 		for i, r := range rows {
 			ids[i] = r.Object.ID
 		}
 		scopes, errs := db.ScopesByID(ctx, user, ids)
-		var kept []entity.Scope
+		var kept []T
 		for i, s := range scopes {
-			switch {
-			case errs != nil && errs[i] != nil && !fault.Is(errs[i], fault.NotFound):
-				return nil, errs[i]
-			case s.Role != entity.NoRole:
-				kept = append(kept, s)
+			if errs != nil && errs[i] != nil {
+				if !fault.Is(errs[i], fault.NotFound) {
+					return nil, errs[i]
+				}
+				continue
+			}
+			if mine, is := keep(s); is {
+				kept = append(kept, mine)
 			}
 		}
 		return kept, nil
-	}, func(s entity.Scope) string { return s.ID })
+	}, func(s T) string { return string(s.GlobalID()) })
 }

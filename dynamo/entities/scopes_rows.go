@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/entity"
 )
 
@@ -28,6 +29,11 @@ func scopeMemberKey(scope string, user entity.UserID) dynamo.Key {
 // scopeOf is the same, seen from the user. The role is in one place only.
 func scopeOf(user entity.UserID, scope string) entity.Relation {
 	return entity.Relation{Subject: UserID(user), Predicate: "scope", Object: scopeID(scope)}
+}
+
+// erased is that a scope is being erased, since its time.
+func erased(scope string) entity.Relation {
+	return entity.Relation{Subject: entity.ID{Scope: OurScope, Type: "Erasures", ID: "scopes"}, Predicate: "scope", Object: scopeID(scope)}
 }
 
 // The spelling of roles in rows.
@@ -130,6 +136,11 @@ var declarationRows = dynamo.LayoutOf(
 var scopeRows = dynamo.LayoutOf(
 	dynamo.OfText("name", func(s *entity.Scope) *string { return &s.Name }),
 	dynamo.OfMaps("indexes", func(s *entity.Scope) *[]entity.Index { return &s.Indexes }, declarationRows),
+	dynamo.Optional(dynamo.OfText("created_by", func(s *entity.Scope) *entity.UserID { return &s.CreatedBy })),
+	dynamo.Optional(dynamo.OfText("deletion", func(s *entity.Scope) *domain.DeletionState { return &s.Deletion.State })),
+	dynamo.Optional(dynamo.OfText("deleted_by", func(s *entity.Scope) *entity.UserID { return &s.Deletion.By })),
+	dynamo.Optional(dynamo.OfInstant("deleted_at", func(s *entity.Scope) *time.Time { return &s.Deletion.At })),
+	dynamo.Optional(dynamo.OfInstant("undo_until", func(s *entity.Scope) *time.Time { return &s.Deletion.UndoUntil })),
 )
 
 // scopeRow is the row of a new scope, whose first member is its first owner.

@@ -18,6 +18,10 @@ type (
 	ScopeConnection = page.List[entity.Scope]
 	// ScopeEdge is a scope in a list.
 	ScopeEdge = page.Edge[entity.Scope]
+	// DeletedScopeConnection is a page of deleted scopes.
+	DeletedScopeConnection = page.List[entity.DeletedScope]
+	// DeletedScopeEdge is a deleted scope in a list.
+	DeletedScopeEdge = page.Edge[entity.DeletedScope]
 	// EntityConnection is a page of entities.
 	EntityConnection = page.List[entity.Entity]
 	// EntityEdge is an entity in a list.
@@ -28,6 +32,8 @@ type (
 type (
 	// RenameScopeProblem is an expected outcome of renameScope.
 	RenameScopeProblem any
+	// DeleteScopeProblem is an expected outcome of deleteScope.
+	DeleteScopeProblem any
 	// PutScopeMemberProblem is an expected outcome of putScopeMember.
 	PutScopeMemberProblem any
 	// RemoveScopeMemberProblem is an expected outcome of removeScopeMember.

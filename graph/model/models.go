@@ -533,6 +533,26 @@ type DeleteProjectPayload struct {
 	Problem DeleteProjectProblem `json:"problem,omitempty"`
 }
 
+// Input of `deleteScope`.
+type DeleteScopeInput struct {
+	// The id of a `Scope`.
+	ScopeID gid.ID `json:"scopeId"`
+	// It cannot be brought back: all of it is removed at once, in the background.
+	Purge bool `json:"purge"`
+	// The version the caller saw. If the scope is at another version, nothing is changed.
+	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `deleteScope`.
+type DeleteScopePayload struct {
+	// Null if there is a problem, or if all of it was removed since.
+	Deleted *entity.DeletedScope `json:"deleted,omitempty"`
+	// Why nothing was changed.
+	Problem DeleteScopeProblem `json:"problem,omitempty"`
+}
+
 // Input of `deleteScore`.
 type DeleteScoreInput struct {
 	// The id of a `Score` as it is now.
@@ -1087,6 +1107,20 @@ type PurgeDeletedProjectPayload struct {
 	Deleted *project.DeletedProject `json:"deleted,omitempty"`
 }
 
+// Input of `purgeDeletedScope`.
+type PurgeDeletedScopeInput struct {
+	// The id of a `Scope`; see `DeletedScope.scopeId`.
+	ScopeID gid.ID `json:"scopeId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `purgeDeletedScope`.
+type PurgeDeletedScopePayload struct {
+	// The scope, which is removed in the background; null if all of it was.
+	Deleted *entity.DeletedScope `json:"deleted,omitempty"`
+}
+
 // Input of `purgeProjectRemoval`.
 type PurgeProjectRemovalInput struct {
 	// The id of a `ProjectRemoval`.
@@ -1619,6 +1653,8 @@ func (ScopeConflict) IsRenameScopeProblem() {}
 
 func (ScopeConflict) IsProblem() {}
 
+func (ScopeConflict) IsDeleteScopeProblem() {}
+
 // The differences between a snapshot and the current score.
 type ScoreChanges struct {
 	// Whether there are any.
@@ -1910,6 +1946,20 @@ type UndoDeleteProjectInput struct {
 type UndoDeleteProjectPayload struct {
 	// The project, with its members within seconds.
 	Project *project.Project `json:"project,omitempty"`
+}
+
+// Input of `undoDeleteScope`.
+type UndoDeleteScopeInput struct {
+	// The id of a `Scope`; see `DeletedScope.scopeId`.
+	ScopeID gid.ID `json:"scopeId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `undoDeleteScope`.
+type UndoDeleteScopePayload struct {
+	// The scope, with all that it had.
+	Scope *entity.Scope `json:"scope,omitempty"`
 }
 
 // Input of `undoFinish`.

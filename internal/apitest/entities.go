@@ -187,7 +187,7 @@ func (c *Client) Paged(query, path string, v Vars, spell func(*Answer) string) [
 // ScopesState is everything that the user can see in the scopes of which he or she is a member.
 func (c *Client) ScopesState() string {
 	c.T.Helper()
-	return c.Must(`{ viewer { scopes { nodes { ...scope } } } }`+scopeFields, nil).Raw()
+	return c.Must(`{ viewer { scopes { nodes { ...scope } } deletedScopes(first: 100) { nodes { scopeId name state undoUntil } } } }`+scopeFields, nil).Raw()
 }
 
 const scopeFields = ` fragment scope on Scope { id name version updatedAt viewerRole indexes { name type path kind ready progress declaredAt }

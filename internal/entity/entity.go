@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -116,6 +117,8 @@ type Scope struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	Indexes   []Index
+	CreatedBy UserID // "" of a scope from before this was kept
+	Deletion  domain.Deletion
 	Role      Role // of the viewer
 }
 

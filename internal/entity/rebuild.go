@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/retry"
@@ -30,6 +31,7 @@ func (s *Service) Handlers() map[task.Kind]task.Handler {
 		},
 		DeleteEntities: s.o.Store.FinishDelete,
 		RebuildIndex:   s.rebuildIndex,
+		EraseScope:     s.eraseScope,
 	}
 }
 
@@ -135,7 +137,7 @@ func (s *Service) pass(ctx context.Context, t task.Task, scope Scope, x Index, s
 }
 
 // ordered returns the scope and the declaration that the task is about; errSuperseded when there is no such declaration any
-// more.
+// more. A scope that can be brought back is rebuilt like any other.
 func (s *Service) ordered(ctx context.Context, t task.Task) (Scope, Index, error) {
 	scopes, errs := s.o.Store.ScopesByID(ctx, "", []string{t.Scope})
 	if errs != nil && fault.Is(errs[0], fault.NotFound) {
@@ -145,7 +147,7 @@ func (s *Service) ordered(ctx context.Context, t task.Task) (Scope, Index, error
 		return Scope{}, Index{}, errs[0]
 	}
 	for _, x := range scopes[0].Indexes {
-		if x.rebuild(t.Scope).ID == t.ID {
+		if x.rebuild(t.Scope).ID == t.ID && scopes[0].Deletion.State != domain.Erasing {
 			return scopes[0], x, nil
 		}
 	}

@@ -17,8 +17,8 @@ import (
 
 func noScope() error { return fault.New(fault.NotFound, "there is no such scope") }
 
-// ScopesByID returns the scope or the error of each id, in the order of ids. A scope of which the viewer is no member is
-// NotFound: this is the one guard of scopes, and of what is in them.
+// ScopesByID returns the scope or the error of each id, in the order of ids. A scope of which the viewer is no member, or that is
+// deleted, is NotFound: this is the one guard of scopes, and of what is in them.
 func (s *Service) ScopesByID(ctx context.Context, ids []string) ([]Scope, []error) {
 	reader := viewer.From(ctx).UserID
 	return domain.Allowed(ids, func(id string) error {
@@ -29,7 +29,7 @@ func (s *Service) ScopesByID(ctx context.Context, ids []string) ([]Scope, []erro
 	}, func(ids []string) ([]Scope, []error) {
 		scopes, errs := s.o.Store.ScopesByID(ctx, reader, ids)
 		for i := range scopes {
-			if (errs == nil || errs[i] == nil) && scopes[i].Role < ReaderRole {
+			if (errs == nil || errs[i] == nil) && (scopes[i].Role < ReaderRole || scopes[i].Deletion.State != "") {
 				if errs == nil {
 					errs = make([]error, len(ids))
 				}
@@ -84,7 +84,7 @@ func (s *Service) CreateScope(ctx context.Context, in CreateScope) (Scope, error
 	}
 	return s.onceScope(ctx, "createScope", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Scope, error) {
 		now := domain.Later(s.o.Now, time.Time{})
-		scope := Scope{ID: s.o.NewID(), Name: name, Version: 1, CreatedAt: now, UpdatedAt: now, Role: OwnerRole}
+		scope := Scope{ID: s.o.NewID(), Name: name, Version: 1, CreatedAt: now, UpdatedAt: now, CreatedBy: owner, Role: OwnerRole}
 		first := Member{Scope: scope.ID, User: owner, Role: OwnerRole, AddedAt: now}
 		return scope, s.o.Store.PutScope(ctx, nil, scope, &first, nil, once.With(scope.ID))
 	})

@@ -88,11 +88,12 @@ type RelationsRequest struct {
 // Scopes keeps scopes and their members, where no client can write them as entities. Changes are atomic.
 type Scopes interface {
 	// ScopesByID returns the scope or the error of each id with the role of the user, in the order of ids; NotFound for one that
-	// does not exist. A scope of which the user is no member has [NoRole]; so has every scope for the user "", who is nobody. It
-	// sees every acknowledged write.
+	// does not exist. A scope of which the user is no member has [NoRole]; so has every scope for the user "", who is nobody. One
+	// that is deleted is returned with its Deletion. It sees every acknowledged write.
 	ScopesByID(ctx context.Context, user UserID, ids []string) ([]Scope, []error)
 	// PutScope replaces before by after and records the tasks with it; before nil stands for a scope that does not exist, whose
-	// first owner is given. *[ScopeConflict] when before is not the current version.
+	// first owner is given. One that begins to be erased is known to EraseScopes. *[ScopeConflict] when before is not the current
+	// version.
 	PutScope(ctx context.Context, before *Scope, after Scope, owner *Member, follow []task.Task, once idempotency.Key) error
 	// MemberByID returns the membership of a user, or NotFound. It sees every acknowledged write.
 	MemberByID(ctx context.Context, scope string, user UserID) (Member, error)
@@ -104,8 +105,14 @@ type Scopes interface {
 	DeleteMember(ctx context.Context, scope string, user UserID, once idempotency.Key) error
 	// ListMembers lists the members of a scope by user id.
 	ListMembers(ctx context.Context, scope string, w page.Window) (page.Slice[Member], error)
-	// ListScopes lists the scopes of which the user is a member, by id.
+	// ListScopes lists the scopes of which the user is a member, by id, but those that are deleted.
 	ListScopes(ctx context.Context, user UserID, w page.Window) (page.Slice[Scope], error)
+	// ListDeletedScopes lists the deleted scopes of which the user is an owner, by id.
+	ListDeletedScopes(ctx context.Context, user UserID, w page.Window) (page.Slice[DeletedScope], error)
+	// EraseScopes removes all that the scopes have that have been being erased for [Settle], themselves last: the one with this id
+	// and all others. It returns when to try again where a run of another server is going on or has just ended, zero when this
+	// scope is gone.
+	EraseScopes(ctx context.Context, id string) (again time.Time, err error)
 }
 
 // Rebuilder rebuilds indexes.
@@ -124,4 +131,5 @@ const (
 	ChangeRelations task.Kind = "entity-relations" // settle a change of relations
 	DeleteEntities  task.Kind = "entity-delete"    // remove what a deleted entity left
 	RebuildIndex    task.Kind = "entity-index"     // index the entities that exist
+	EraseScope      task.Kind = "scope-deletion"   // wait until a deleted scope cannot be brought back, and remove all that it has
 )

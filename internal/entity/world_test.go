@@ -8,12 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/dynamotest"
 	"github.com/taggie/taggie/dynamo/entities"
 	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/faultinject"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/storetest"
@@ -38,8 +40,10 @@ type watched struct {
 type world struct {
 	*entity.Service
 	*watched
-	clock *storetest.Clock
-	t     *testing.T
+	clock  *storetest.Clock
+	db     *dynamo.DB
+	faults *faultinject.Injector
+	t      *testing.T
 }
 
 const (
@@ -61,7 +65,7 @@ func newWorld(t *testing.T) *world {
 		signUp := user.User{ID: id, Name: string(id), Email: string(id) + "@example.org", Version: 1, CreatedAt: began, UpdatedAt: began}
 		require.NoError(t, users.Store{DB: db}.CreateUser(t.Context(), signUp, "i", string(id), idempotency.Key{}))
 	}
-	w := &world{watched: &watched{Store: entities.Store{DB: db}}, clock: clock, t: t}
+	w := &world{watched: &watched{Store: entities.Store{DB: db}}, clock: clock, db: db, faults: inj, t: t}
 	made := 0
 	w.Service = entity.NewService(entity.Options{Store: w.watched, People: people{"reader@example.org": reader}, Now: clock.Now, NewID: func() string {
 		made++

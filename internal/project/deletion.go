@@ -14,30 +14,20 @@ import (
 	"github.com/taggie/taggie/internal/viewer"
 )
 
-// UndoDeletion is how long a deleted project can be brought back.
-const UndoDeletion = 30 * 24 * time.Hour
-
-// DeletionState is where the deletion of a project stands.
-type DeletionState string
-
-// The states of a deletion; "" of a project that is not deleted.
-const (
-	Deleting    DeletionState = "DELETING"  // its members become former members
-	Deleted     DeletionState = "DELETED"   // until UndoUntil
-	Reinstating DeletionState = "RESTORING" // they become members again
-	Erasing     DeletionState = "PURGING"   // all that it has is removed
+type (
+	// Deletion is that a project was deleted; the zero value, that it was not.
+	Deletion = domain.Deletion
+	// DeletionState is where the deletion of a project stands.
+	DeletionState = domain.DeletionState
 )
 
-// Deletion is that a project was deleted; the zero value, that it was not.
-type Deletion struct {
-	State     DeletionState
-	By        UserID
-	At        time.Time
-	UndoUntil time.Time // from then on it cannot be brought back
-}
-
-// Over reports whether it is too late to bring the project back.
-func (d Deletion) Over(now time.Time) bool { return d.State == Erasing || !now.Before(d.UndoUntil) }
+// The states of a deletion.
+const (
+	Deleting    = domain.Deleting
+	Deleted     = domain.Deleted
+	Reinstating = domain.Reinstating
+	Erasing     = domain.Erasing
+)
 
 // DeletedProject is a project that was deleted, as those see it who were its managers.
 type DeletedProject struct{ Project }
@@ -91,7 +81,7 @@ type Delete struct {
 }
 
 // Delete deletes a project, for managers: at once nobody is a member of it any more, which a task sees to. It can be brought back for
-// [UndoDeletion], unless Purge is set; then all that it has is removed. *[VersionConflict] as an expected outcome.
+// [domain.UndoDeletion], unless Purge is set; then all that it has is removed. *[VersionConflict] as an expected outcome.
 func (s *Service) Delete(ctx context.Context, in Delete) (DeletedProject, error) {
 	return once(ctx, s, "deleteProject", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (DeletedProject, error) {
 		p, err := s.edit(ctx, in.ID, in.ExpectedVersion, func(before Project) (Project, error) {
@@ -100,7 +90,7 @@ func (s *Service) Delete(ctx context.Context, in Delete) (DeletedProject, error)
 				return before, nil
 			}
 			after := before
-			after.Deletion = Deletion{State: Deleting, By: before.Member.User, At: now, UndoUntil: now.Add(UndoDeletion)}
+			after.Deletion = Deletion{State: Deleting, By: before.Member.User, At: now, UndoUntil: now.Add(domain.UndoDeletion)}
 			if in.Purge {
 				after.Deletion.UndoUntil = now
 			}
@@ -165,7 +155,7 @@ func (s *Service) UndoDelete(ctx context.Context, in ChangeDeletion) (Project, e
 		return before, nil
 	})
 	switch {
-	case fault.Is(err, fault.NotFound) || err == nil && undone.ID == "": // it may be there already
+	case fault.Is(err, fault.NotFound) || err == nil && undone.Deletion.State != Reinstating: // it may be there already, or deleted again
 		return s.get(ctx, in.ID, Manager)
 	case err != nil:
 		return Project{}, err

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/task"
@@ -49,7 +50,7 @@ func TestATeamOfADeletedProjectIsEmptied(t *testing.T) {
 	move := func(state project.DeletionState) {
 		now := w.shownOrDeleted()
 		next := now
-		next.Deletion, next.Version = project.Deletion{State: state, By: "man", At: morning, UndoUntil: morning.Add(project.UndoDeletion)}, now.Version+1
+		next.Deletion, next.Version = project.Deletion{State: state, By: "man", At: morning, UndoUntil: morning.Add(domain.UndoDeletion)}, now.Version+1
 		require.NoError(t, w.store.Store.PutDeletion(t.Context(), now, next, nil, idempotency.Key{}))
 		for {
 			moved, err := w.store.Store.MoveMembers(t.Context(), next)

@@ -25,7 +25,7 @@ var rooms = map[string][]string{
 	"internal/app": {"*"}, // it wires all rooms
 
 	"console":   {},
-	"graph":     {"graph/model", "internal/entity", "internal/filetag", "internal/gid", "internal/labelling", "internal/lean", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/user", "internal/viewer"},
+	"graph":     {"graph/model", "internal/domain", "internal/entity", "internal/filetag", "internal/gid", "internal/labelling", "internal/lean", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/user", "internal/viewer"},
 	"loaders":   {"internal/entity", "internal/fault", "internal/filetag", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
 	"resolvers": {"graph", "graph/model", "internal/entity", "internal/fault", "internal/filetag", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/task", "internal/user", "internal/viewer", "loaders"},
 
@@ -35,7 +35,7 @@ var rooms = map[string][]string{
 	"dynamo/keys":       {},
 	"dynamo/users":      {"dynamo", "dynamo/keys", "internal/fault", "internal/idempotency", "internal/page", "internal/user"},
 	"dynamo/notes":      {"dynamo", "dynamo/keys", "dynamo/users", "internal/fault", "internal/idempotency", "internal/note", "internal/page", "internal/tag"},
-	"dynamo/entities":   {"dynamo", "dynamo/keys", "dynamo/users", "internal/entity", "internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/task"},
+	"dynamo/entities":   {"dynamo", "dynamo/keys", "dynamo/users", "internal/domain", "internal/entity", "internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/task"},
 	"dynamo/uses":       {"dynamo", "dynamo/keys", "internal/idempotency", "internal/project", "internal/score"},
 	"dynamo/projects":   {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/users", "dynamo/uses", "internal/entity", "internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/score", "internal/task"},
 	"dynamo/labelling":  {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/projects", "internal/entity", "internal/fault", "internal/idempotency", "internal/labelling", "internal/project"},

@@ -2,6 +2,7 @@ package entities
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -9,7 +10,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/dynamotest"
 	"github.com/taggie/taggie/internal/apitest"
+	"github.com/taggie/taggie/internal/domain"
+	"github.com/taggie/taggie/internal/entity"
 )
 
 func TestAnEntitysLife(t *testing.T) {
@@ -308,4 +313,56 @@ func TestRolesInAScope(t *testing.T) {
 	assert.Nil(t, left.At("result.scope"))
 	assert.Nil(t, r.Must(`query($s: ID!) { scope(id: $s) { id } }`, apitest.Vars{"s": r.Scope}).At("scope"))
 	assert.Equal(t, "renamed", reader.Mutate("renameScope", "scope { name }", apitest.Vars{"scopeId": r.Scope, "name": " renamed "}).Str("result.scope.name"))
+}
+
+func TestAScopeIsDeleted(t *testing.T) {
+	t.Parallel()
+	s := apitest.NewServer(t)
+	r := s.User("ada@example.com").Space("Films")
+	film := r.Set("Film", "alien", apitest.Vars{"title": "Alien"})
+	r.Set("Film", "aliens", apitest.Vars{"title": "Aliens"}, apitest.Under("follows", film))
+	bob := r.Member(s.User("bob@example.com"), "WRITER")
+	before := r.ScopesState()
+	const shown = "deleted { scopeId name state deletedAt undoUntil deletedBy { id } } problem { ... on ScopeConflict { current { name version } } }"
+	in := apitest.Vars{"scopeId": r.Scope}
+	bob.Mutate("deleteScope", shown, in).Fails("FORBIDDEN", "")
+	a := r.Mutate("deleteScope", shown, apitest.Vars{"scopeId": r.Scope, "expectedVersion": 7})
+	assert.Equal(t, []any{nil, "Films", 1.0}, []any{a.At("result.deleted"), a.At("result.problem.current.name"), a.At("result.problem.current.version")}, "%s", a.Body)
+
+	a = r.Mutate("deleteScope", shown, apitest.Vars{"scopeId": r.Scope, "expectedVersion": 1})
+	assert.Equal(t, []any{r.Scope, "Films", "DELETED", r.ID}, []any{a.At("result.deleted.scopeId"), a.At("result.deleted.name"), a.At("result.deleted.state"), a.At("result.deleted.deletedBy.id")}, "%s", a.Body)
+	assert.Equal(t, domain.UndoDeletion, a.Time("result.deleted.undoUntil").Sub(a.Time("result.deleted.deletedAt")))
+	for _, who := range []apitest.Space{r, bob} {
+		assert.Nil(t, who.Do(`query($s: ID!) { scope(id: $s) { id } }`, apitest.Vars{"s": r.Scope}).At("scope"))
+		assert.Nil(t, who.Do(`query($e: ID!) { node(id: $e) { id } }`, apitest.Vars{"e": film}).At("node"))
+		who.Mutate("updateEntity", "__typename", apitest.Vars{"entityId": film, "attributes": apitest.Vars{}}).Fails("NOT_FOUND", "")
+	}
+	const list = `{ viewer { scopes { nodes { id } } deletedScopes(first: 10) { nodes { scopeId } edges { node { deletedBy { id } } } pageInfo { hasNextPage } } } }`
+	a = r.Must(list, nil)
+	assert.Empty(t, a.List("viewer.scopes.nodes"))
+	assert.Equal(t, []any{map[string]any{"scopeId": r.Scope}}, a.List("viewer.deletedScopes.nodes"))
+	assert.Equal(t, []any{map[string]any{"node": map[string]any{"deletedBy": map[string]any{"id": r.ID}}}}, a.List("viewer.deletedScopes.edges"))
+	assert.Empty(t, bob.Must(list, nil).List("viewer.deletedScopes.nodes"))
+
+	a = r.Mutate("undoDeleteScope", "scope { id viewerRole version }", in)
+	assert.Equal(t, []any{r.Scope, "OWNER", 3.0}, []any{a.At("result.scope.id"), a.At("result.scope.viewerRole"), a.At("result.scope.version")}, "%s", a.Body)
+	state := strings.NewReplacer(`"version":1,`, ``, `"version":3,`, ``)
+	without := func(s string) string {
+		return regexp.MustCompile(`"updatedAt":"[^"]*"`).ReplaceAllString(state.Replace(s), "")
+	}
+	assert.Equal(t, without(before), without(r.ScopesState()), "as it was")
+
+	a = r.Mutate("deleteScope", shown, apitest.Vars{"scopeId": r.Scope, "purge": true})
+	assert.Equal(t, "PURGING", a.At("result.deleted.state"), "%s", a.Body)
+	r.Mutate("undoDeleteScope", "scope { id }", in).Fails("CONFLICT", "")
+	s.Passes(2 * entity.Settle)
+	assert.Empty(t, r.Must(list, nil).List("viewer.deletedScopes.nodes"))
+	for _, table := range []dynamo.Table{dynamo.NotesTable, dynamo.EntitiesMaster, dynamo.RelationshipEntries, dynamo.IndexEntries} {
+		for key, row := range dynamotest.RowsOf(t, s.DB, table) {
+			if !strings.HasPrefix(key.PK, "IDEM#") {
+				assert.NotContains(t, string(dynamo.RowJSON(row)), apitest.ScopeKey(t, r.Scope))
+			}
+		}
+	}
+	r.Mutate("undoDeleteScope", "scope { id }", in).Fails("NOT_FOUND", "")
 }

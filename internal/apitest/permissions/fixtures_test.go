@@ -6,7 +6,7 @@ import "strings"
 //
 //   - people: $owner, $view, $stranger, $leaver, $nobody (who does not exist), $ownerEmail, $takenEmail, $email (the role's own);
 //   - notes: $note, $deleted, $version, $tag;
-//   - a scope: $scope, $entity and $other, which are related to one another, $ghost (which does not exist);
+//   - a scope: $scope, $entity and $other, which are related to one another, $ghost (which does not exist); $doomedScope and $deletedScope, of the same people;
 //   - a project: $project, $managers, $reviewers, $taggies, $category, $subcategory, $import (awaits that it is started), $imported,
 //     $export (done), $doomed (another project), $deletedProject, $removal (which can be undone), $removedItem, items and efforts as renewItems says, $token of $held, $used of $reviewedItem, and positions among its events: $cursor,
 //     $forged;
@@ -72,6 +72,9 @@ var arguments = map[string]string{
 
 	"Mutation.createScope":            `(input: {name: $fresh})`,
 	"Mutation.renameScope":            `(input: {scopeId: $scope, name: $fresh})`,
+	"Mutation.deleteScope":            `(input: {scopeId: $doomedScope})`,
+	"Mutation.undoDeleteScope":        `(input: {scopeId: $deletedScope})`,
+	"Mutation.purgeDeletedScope":      `(input: {scopeId: $deletedScope})`,
 	"Mutation.putScopeMember":         `(input: {scopeId: $scope, userId: $stranger, role: READER})`,
 	"Mutation.removeScopeMember":      `(input: {scopeId: $scope, userId: $view})`,
 	"Mutation.declareEntityIndex":     `(input: {scopeId: $scope, name: $fresh, type: "thing", path: ["name"], kind: STRING})`,
@@ -183,7 +186,10 @@ var starts = map[string][]string{
 		`mutation putProjectMember(input: {teamId: $taggies, userId: $nobody}) . problem`,
 	},
 
-	"ScopeConflict": {`mutation renameScope(input: {scopeId: $scope, name: $fresh, expectedVersion: 99}) . problem`},
+	"ScopeConflict": {
+		`mutation renameScope(input: {scopeId: $scope, name: $fresh, expectedVersion: 99}) . problem`,
+		`mutation deleteScope(input: {scopeId: $scope, expectedVersion: 99}) . problem`,
+	},
 	"LastOwner": {
 		`mutation putScopeMember(input: {scopeId: $scope, userId: $owner, role: READER}) . problem`,
 		`mutation removeScopeMember(input: {scopeId: $scope, userId: $owner}) . problem`,

@@ -30,6 +30,7 @@ func (w *world) renewScope() {
 		put: putScopeMember(input: {scopeId: $scope, userId: $revoked, role: WRITER}) { scope { id } }
 		end: removeScopeMember(input: {scopeId: $scope, userId: $revoked}) { scope { id } }
 	}`, w.ids), nil)
+	w.renewDeletedScope()
 	w.indexesAreReady(key)
 	w.owner.Must(fill(`mutation {
 		other: setEntity(input: {scopeId: $scope, type: "thing", key: "other", attributes: {name: "secret other"}}) { entity { id } }
@@ -37,6 +38,17 @@ func (w *world) renewScope() {
 			relations: [{predicate: "likes", objects: [{entityId: $other, attributes: {why: "secret reason"}}]}]}) { entity { id } }
 		addEntityRelations(input: {entityId: $other, predicate: "likes", objects: [{entityId: $entity, attributes: {why: "secret reason"}}]}) { entity { id } }
 	}`, w.ids), nil)
+}
+
+// renewDeletedScope makes two scopes with edit and view, of which one is deleted.
+func (w *world) renewDeletedScope() {
+	w.T.Helper()
+	for _, name := range []string{"doomedScope", "deletedScope"} {
+		w.ids[name] = w.owner.Must(`mutation { createScope(input: {name: "Secret `+name+`"}) { scope { id } } }`, nil).Str("createScope.scope.id")
+		w.owner.Must(fill(`mutation { edit: putScopeMember(input: {scopeId: $`+name+`, userId: $edit, role: WRITER}) { scope { id } }
+			view: putScopeMember(input: {scopeId: $`+name+`, userId: $view, role: READER}) { scope { id } } }`, w.ids), nil)
+	}
+	w.owner.Must(fill(`mutation { deleteScope(input: {scopeId: $deletedScope}) { deleted { state } } }`, w.ids), nil)
 }
 
 // indexesAreReady makes what was declared in an empty scope ready at once: what runs in the background takes a minute.
@@ -61,7 +73,8 @@ const (
 			name createdAt updatedAt version members { edges { role addedAt node { id } } }
 			indexes { name type path kind ready progress declaredAt }
 			entities(type: "thing") { nodes { key } } walk: entity(type: "thing", key: "walk") { ...entity } other: entity(type: "thing", key: "other") { ...entity }
-		}`
+		}
+		scopes: viewer { scopes(first: 500) { nodes { id } } deletedScopes(first: 500) { nodes { scopeId state } } }`
 	scopeFragments = `
 		fragment entity on Entity {
 			attributes createdAt updatedAt version indexEntries { index key }

@@ -232,7 +232,7 @@ func (w *world) snapshot() snapshot {
 		users += fmt.Sprint(w.people["leaver"].Do(`{ __typename }`, nil).Status)
 	}
 	return snapshot{
-		notes: part("note", "deleted", "changes"), scope: part("scope"), project: part("project", "paused"), scores: part("score", "files"), users: users,
+		notes: part("note", "deleted", "changes"), scope: part("scope", "scopes"), project: part("project", "paused"), scores: part("score", "files"), users: users,
 	}
 }
 

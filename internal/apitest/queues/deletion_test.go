@@ -13,6 +13,7 @@ import (
 	"github.com/taggie/taggie/dynamo/dynamotest"
 	"github.com/taggie/taggie/dynamo/projects"
 	"github.com/taggie/taggie/internal/apitest"
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/task"
@@ -89,7 +90,7 @@ func TestAProjectIsDeletedAndBroughtBack(t *testing.T) {
 	a = l.Mutate("deleteProject", deletedShown, apitest.Vars{"projectId": l.ID, "expectedVersion": version, "idempotencyKey": "once"})
 	require.Empty(t, a.Errors, "%s", a.Body)
 	assert.Equal(t, []any{l.ID, "DELETING", l.Client.ID}, []any{a.At("result.deleted.projectId"), a.At("result.deleted.state"), a.At("result.deleted.deletedBy.id")})
-	assert.Equal(t, project.UndoDeletion, a.Time("result.deleted.undoUntil").Sub(a.Time("result.deleted.deletedAt")))
+	assert.Equal(t, domain.UndoDeletion, a.Time("result.deleted.undoUntil").Sub(a.Time("result.deleted.deletedAt")))
 	assert.Nil(t, l.Do(`query($p: ID!) { project(id: $p) { id } }`, apitest.Vars{"p": l.ID}).At("project"), "at once")
 	s.During(func() { becomesDeleted(l, "DELETED") })
 	a = l.Mutate("deleteProject", deletedShown, apitest.Vars{"projectId": l.ID, "expectedVersion": version, "idempotencyKey": "once"})
@@ -266,13 +267,13 @@ func TestADeletedProjectGoesAfterThirtyDays(t *testing.T) {
 	run := erasing(s, l.Key())
 	again, err := run(t.Context())
 	require.NoError(t, err)
-	assert.WithinDuration(t, time.Now().Add(project.UndoDeletion), again, time.Minute)
-	nearly := s.Later(project.UndoDeletion - time.Hour)
+	assert.WithinDuration(t, time.Now().Add(domain.UndoDeletion), again, time.Minute)
+	nearly := s.Later(domain.UndoDeletion - time.Hour)
 	run = erasing(nearly, l.Key())
 	again, err = run(t.Context())
 	require.NoError(t, err)
 	assert.False(t, again.IsZero())
-	over := s.Later(project.UndoDeletion + time.Hour)
+	over := s.Later(domain.UndoDeletion + time.Hour)
 	l.Client.At(over).Mutate("undoDeleteProject", "project { id }", apitest.Vars{"projectId": l.ID}).Fails("CONFLICT", "")
 	run = erasing(over, l.Key())
 	again, err = run(t.Context())

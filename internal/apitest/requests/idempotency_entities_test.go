@@ -49,6 +49,18 @@ var entityMutations = map[string]repeated{
 		}),
 		selection: "scope { name version } problem { __typename }", other: apitest.Vars{"name": "other"},
 	},
+	"deleteScope": {
+		prepare:   inSpace(func(r apitest.Space, _, _ string) apitest.Vars { return apitest.Vars{"scopeId": r.Scope} }),
+		selection: "deleted { scopeId state undoUntil } problem { __typename }", other: apitest.Vars{"purge": true},
+	},
+	"undoDeleteScope": {
+		prepare:   inSpace(func(r apitest.Space, _, _ string) apitest.Vars { return deletingScope(r) }),
+		selection: "scope { id version viewerRole }", other: apitest.Vars{"scopeId": apitest.GIDOf("Scope", "a")},
+	},
+	"purgeDeletedScope": {
+		prepare:   inSpace(func(r apitest.Space, _, _ string) apitest.Vars { return deletingScope(r) }),
+		selection: "deleted { scopeId state undoUntil }", other: apitest.Vars{"scopeId": apitest.GIDOf("Scope", "a")},
+	},
 	"putScopeMember": {
 		prepare: func(ada, bob *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
 			return ada, apitest.Vars{"scopeId": ada.Space("new").Scope, "userId": bob.ID, "role": "READER"}
@@ -224,6 +236,13 @@ var entityMutations = map[string]repeated{
 		}),
 		selection: "export { id state }", other: apitest.Vars{"format": "JSON_LINES"},
 	},
+}
+
+// deletingScope deletes a scope, and returns the input of what changes that.
+func deletingScope(r apitest.Space) apitest.Vars {
+	r.T.Helper()
+	r.Mutate("deleteScope", "deleted { state }", apitest.Vars{"scopeId": r.Scope})
+	return apitest.Vars{"scopeId": r.Scope}
 }
 
 // deleting deletes a project, and returns the input of what changes that.
