@@ -4,7 +4,7 @@
 # Every target walks every go.mod of the repository: `./...` stops at the border of a module.
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo build engines console test test-long check check-go check-generated check-console e2e docs-check pictures examples bench
+.PHONY: help run demo build engines console test test-long check check-go check-generated check-console e2e docs-check pictures examples bench release
 .DELETE_ON_ERROR:
 
 MODULES     := $(shell find . -name node_modules -prune -o -name go.mod -exec dirname {} \; | LC_ALL=C sort -r)
@@ -113,3 +113,7 @@ examples: engines build examples/node_modules/.installed ## Run the clients of e
 
 bench: engines build ## Compare with a hand-written handler, in one run
 	go run ./bench
+
+# It must be given here: what git describes is no version of a release.
+release: ## Write the archives of VERSION, such as v0.1.0, to dist/, and run those that this machine can run
+	@deploy/release/release.sh $(if $(filter command line,$(origin VERSION)),$(VERSION))

@@ -114,9 +114,13 @@ func (p program) places(root, server, working string) []string {
 	return places
 }
 
-// whereabouts returns the directory of the server's program and the working directory.
+// whereabouts returns the directory of the server's program and the working directory. Where the program was started through a symbolic
+// link, the engines are beside what it points to.
 func whereabouts() (server, working string) {
 	if self, err := os.Executable(); err == nil {
+		if file, err := filepath.EvalSymlinks(self); err == nil { // only Linux has done it already
+			self = file
+		}
 		server = filepath.Dir(self)
 	}
 	working, _ = os.Getwd() // "" with an error
