@@ -93,7 +93,7 @@ for platform in "${platforms[@]}"; do
     [ "$platform" != linux/amd64 ] || { cat "$dir.dynamodb/log" >&2; fail 'there is no DynamoDB for linux/amd64'; }
     engines='S3, Redis; npm did not provide DynamoDB when the archive was made'
   fi
-  git archive HEAD README.md CHANGELOG.md LICENSE NOTICE SECURITY.md schema.graphqls docs deploy ':!deploy/release' | tar -x -C "$dir"
+  git archive "$commit" README.md CHANGELOG.md LICENSE NOTICE SECURITY.md schema.graphqls docs deploy ':!deploy/release' | tar -x -C "$dir"
   GOOS=$os GOARCH=$arch CGO_ENABLED=0 node deploy/release/licenses.mjs "$dir" >"$dir/THIRD-PARTY-LICENSES.txt"
   sbom "$name"
   tar --sort=name --mtime="@$epoch" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --format=ustar -C "$work" -c "$name" |
@@ -106,8 +106,8 @@ done
 cat >dist/NOTES.md <<NOTES
 # Taggie $version
 
-Made from commit $commit with $(go env GOVERSION). [docs/install.md](docs/install.md) in each archive has the steps from the archive to a
-running server. \`.cdx.json\` files are SBOMs in the form of CycloneDX. Check the files with \`sha256sum -c SHA256SUMS\`.
+Made from commit $commit with $(go env GOVERSION). docs/install.md in each archive has the steps from the archive to a running
+server. The SBOMs (\`.cdx.json\`) are in the form of CycloneDX. Check all files with \`sha256sum -c SHA256SUMS\`.
 
 | Archive | Embedded engines in it | What was run of it |
 |---|---|---|
