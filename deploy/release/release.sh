@@ -93,7 +93,7 @@ for platform in "${platforms[@]}"; do
     [ "$platform" != linux/amd64 ] || { cat "$dir.dynamodb/log" >&2; fail 'there is no DynamoDB for linux/amd64'; }
     engines='S3, Redis; npm did not provide DynamoDB when the archive was made'
   fi
-  git archive "$commit" README.md CHANGELOG.md LICENSE NOTICE SECURITY.md schema.graphqls docs deploy ':!deploy/release' | tar -x -C "$dir"
+  git archive "$commit" README.md CHANGELOG.md LICENSE NOTICE SECURITY.md schema.graphqls docs deploy ':!deploy/release' ':!*.go' ':!*go.mod' ':!*go.sum' | tar -x -C "$dir"
   GOOS=$os GOARCH=$arch CGO_ENABLED=0 node deploy/release/licenses.mjs "$dir" >"$dir/THIRD-PARTY-LICENSES.txt"
   sbom "$name"
   tar --sort=name --mtime="@$epoch" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --format=ustar -C "$work" -c "$name" |
