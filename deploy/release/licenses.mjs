@@ -71,8 +71,8 @@ const line = '='.repeat(100);
 console.log(`Licences of third parties
 
 This archive contains the work of others. First come packages without a licence text in them, with what they say of their licence, then
-the texts, each after the names of what it applies to. The source code of Go modules is at their names; the SBOM has the addresses of npm
-packages.
+the texts, each after the names of what it applies to. The source code of Go modules is at their names; the SBOM tells
+which npm packages these are.
 
 ${[...untold].sort().map(([name, told]) => `${name}: ${told}`).join('\n')}`);
 const sorted = [...texts].map(([text, names]) => [[...names].sort(), text]).sort(([a], [b]) => (a.join() < b.join() ? -1 : 1));
