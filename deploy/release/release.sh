@@ -70,10 +70,13 @@ try() {
   mkdir "$work/try-$1"
   tar -xzf "dist/$1.tar.gz" -C "$work/try-$1"
   local command=(node deploy/release/try.mjs "$version" "$work/try-$1/$1")
-  if [ "$2" = "$host" ]; then
+  local -x DYNAMODB_OF_HOST=$work/taggie-$version-${host/\//-}/dynoxide
+  if [ ! -x "$DYNAMODB_OF_HOST" ]; then
+    echo 'nothing: only built, on a machine for which there was no DynamoDB'
+  elif [ "$2" = "$host" ]; then
     "${command[@]}"
   elif [ "$2" = linux/arm64 ] && emulate true 2>/dev/null; then
-    DYNAMODB_OF_HOST=$work/taggie-$version-${host/\//-}/dynoxide emulate "${command[@]}" --emulated
+    emulate "${command[@]}" --emulated
   else
     echo 'nothing: only built'
   fi
@@ -93,7 +96,7 @@ for platform in "${platforms[@]}"; do
     [ "$platform" != linux/amd64 ] || { cat "$dir.dynamodb/log" >&2; fail 'there is no DynamoDB for linux/amd64'; }
     engines='S3, Redis; npm did not provide DynamoDB when the archive was made'
   fi
-  git archive "$commit" README.md CHANGELOG.md LICENSE NOTICE SECURITY.md schema.graphqls docs deploy ':!deploy/release' ':!*.go' ':!*go.mod' ':!*go.sum' | tar -x -C "$dir"
+  git archive "$commit" README.md CHANGELOG.md LICENSE NOTICE SECURITY.md schema.graphqls docs deploy ':!deploy/release' ':!deploy/local*' ':!*.go' ':!*go.mod' ':!*go.sum' | tar -x -C "$dir"
   GOOS=$os GOARCH=$arch CGO_ENABLED=0 node deploy/release/licenses.mjs "$dir" >"$dir/THIRD-PARTY-LICENSES.txt"
   sbom "$name"
   tar --sort=name --mtime="@$epoch" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --format=ustar -C "$work" -c "$name" |
