@@ -14,6 +14,7 @@ import (
 	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/clock"
 	"github.com/taggie/taggie/internal/config"
+	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/jobs"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
@@ -46,7 +47,7 @@ func newLabeller(s *Stores, cfg config.Config, metrics *telemetry.Metrics, log *
 	kept := queue.New(s.Redis, queue.Options{Prefix: cfg.RedisPrefix, Blocking: s.Waiting, Waiting: maxListened - listenedBesides, Log: log})
 	moves := truth.Store{Store: projects.Store{DB: s.DB}}
 	shown := lightItems{Store: moves, items: moves.WithoutMetadata()} // of which events are kept in memory
-	o := labelling.Options{Truth: moves, Coordinator: countedCoordinator{kept, metrics}, Now: s.Clock.Now, NewID: uuid.NewString, Log: log}
+	o := labelling.Options{Truth: countedTruth{moves, metrics}, Coordinator: countedCoordinator{kept, metrics}, Now: s.Clock.Now, NewID: uuid.NewString, Log: log}
 	l := &labeller{Queue: kept, Rebuild: labelling.NewRebuilder(o, 0), metrics: metrics, clock: s.Clock}
 	l.populate = labelling.NewPopulate(o, l.Rebuild)
 	l.Reaper = labelling.NewReaper(o, l.Rebuild)
@@ -156,17 +157,32 @@ func (l *labeller) AskTime(ctx context.Context) error {
 	return nil
 }
 
-// countMessages has the metrics say how many messages wait, and how many are dead: they are not asked for at each scrape.
+// countMessages has the metrics say how many messages wait, for how long, and how many are dead: they are not asked for at each scrape.
 func (l *labeller) countMessages(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, backlogPatience)
 	defer cancel()
-	waiting, dead, err := l.Queue.Backlog(ctx)
+	b, err := l.Queue.Backlog(ctx)
 	if err != nil {
 		l.metrics.NoBacklog()
 		return err
 	}
-	l.metrics.Backlog(waiting, dead)
+	l.metrics.Backlog(b.Waiting, b.Dead, b.Oldest)
 	return nil
+}
+
+// countedTruth counts what becomes of items.
+type countedTruth struct {
+	labelling.Truth
+	metrics *telemetry.Metrics
+}
+
+// MoveItem counts the transition of a change that was made.
+func (c countedTruth) MoveItem(ctx context.Context, m labelling.Move, once idempotency.Key) error {
+	err := c.Truth.MoveItem(ctx, m, once)
+	if err == nil && m.Transition != nil {
+		c.metrics.Transition(string(m.Transition.Cause))
+	}
+	return err
 }
 
 // countedCoordinator counts what becomes of queues.

@@ -122,6 +122,7 @@ func (s *Stores) connect(ctx context.Context, cfg config.Config, use StoresFor) 
 		watch = use.metrics
 		dynamoOptions.Middleware = []func(*middleware.Stack) error{use.metrics.DynamoDB()}
 		dynamoOptions.OnDial = func() { use.metrics.Dialled("dynamodb") }
+		s3Options.Middleware = []func(*middleware.Stack) error{use.metrics.S3()}
 		s3Options.OnDial = func() { use.metrics.Dialled("s3") }
 	}
 	if cfg.EmbeddedDynamoDB() {
@@ -153,6 +154,9 @@ func (s *Stores) connect(ctx context.Context, cfg config.Config, use StoresFor) 
 		return err
 	}
 	s.Redis = redisclient.New(o)
+	if use.metrics != nil {
+		s.Redis.AddHook(use.metrics.Redis())
+	}
 	if use.Beside {
 		return nil
 	}

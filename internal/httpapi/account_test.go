@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -205,6 +206,7 @@ func TestBudgetIsUsedUp(t *testing.T) {
 			p.leave(2_000)
 		}
 		assert.Empty(t, s.post(`{"query":"{ __typename }"}`).Errors, "strangers have a budget of their own")
+		assert.Contains(t, s.get("/metrics").Body.String(), "\ntaggie_budget_refusals_total 2\n")
 	})
 }
 
@@ -237,6 +239,7 @@ func TestRefusedBodiesCost(t *testing.T) {
 	s := newServer(t, withBudget(p))
 	s.post("{"+strings.Repeat(" ", 9_999), "Authorization", "Bearer ada").only(t, http.StatusBadRequest, "BAD_REQUEST")
 	assert.Equal(t, []int{refusedCost + 100}, p.spent(t, 1))
+	assert.Contains(t, s.get("/metrics").Body.String(), fmt.Sprintf("\ntaggie_budget_charged_units_total %d\n", refusedCost+100))
 }
 
 func TestAnOperationWaitsForItsBudget(t *testing.T) {

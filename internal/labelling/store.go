@@ -184,11 +184,18 @@ type Presences interface {
 	OnlineCount(ctx context.Context) (int, error)
 }
 
+// Backlog is what has become of messages that are not handled.
+type Backlog struct {
+	Waiting int           // for a consumer, or being handled
+	Dead    int           // nobody could handle them
+	Oldest  time.Duration // for how long the oldest one has been waiting; 0 when none is
+}
+
 // Messages carry transitions from who made them to who has the queue follow them.
 type Messages interface {
 	Publish(ctx context.Context, m Message) error
 	Consume(ctx context.Context, consumer string, handle func(context.Context, Message) error)
-	Backlog(ctx context.Context) (waiting, dead int, err error)
+	Backlog(ctx context.Context) (Backlog, error)
 	DeadLetters(ctx context.Context, n int) ([]DeadLetter, error)
 	RetryDeadLetter(ctx context.Context, id string) error
 	DropDeadLetter(ctx context.Context, id string) error

@@ -78,6 +78,7 @@ var suite = []struct {
 	{"presence", testPresence},
 	{"messages", testMessages},
 	{"messages are sent once", testMessagesAreSentOnce},
+	{"how long messages wait", testHowLongMessagesWait},
 	{"messages fail", testMessagesFail},
 	{"messages are taken over", testMessagesAreTakenOver},
 	{"messages in order", testMessagesInOrder},

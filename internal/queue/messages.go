@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
@@ -35,20 +38,39 @@ func message(values map[string]any) labelling.Message {
 	}
 }
 
-// Backlog returns how many messages wait or are being handled, and how many are dead.
-func (q *Queue) Backlog(ctx context.Context) (waiting, dead int, err error) {
-	for n := range streams {
-		w, err := q.client.XLen(ctx, q.finishedKey(n)).Result()
-		if err != nil {
-			return 0, 0, failed("count messages", err)
-		}
-		d, err := q.client.XLen(ctx, q.deadKey(n)).Result()
-		if err != nil {
-			return 0, 0, failed("count dead letters", err)
-		}
-		waiting, dead = waiting+int(w), dead+int(d)
+// Backlog returns how many messages wait or are being handled, for how long the oldest of them has, and how many are dead.
+func (q *Queue) Backlog(ctx context.Context) (labelling.Backlog, error) {
+	var b labelling.Backlog
+	now, err := q.Now(ctx)
+	if err != nil {
+		return b, err
 	}
-	return waiting, dead, nil
+	for n := range streams {
+		waiting, err := q.client.XLen(ctx, q.finishedKey(n)).Result()
+		if err != nil {
+			return b, failed("count messages", err)
+		}
+		dead, err := q.client.XLen(ctx, q.deadKey(n)).Result()
+		if err != nil {
+			return b, failed("count dead letters", err)
+		}
+		first, err := q.client.XRangeN(ctx, q.finishedKey(n), "-", "+", 1).Result()
+		if err != nil {
+			return b, failed("look for the oldest message", err)
+		}
+		b.Waiting, b.Dead = b.Waiting+int(waiting), b.Dead+int(dead)
+		for _, m := range first {
+			b.Oldest = max(b.Oldest, now.Sub(sentAt(m.ID)))
+		}
+	}
+	return b, nil
+}
+
+// sentAt is when the entry of a stream was added, by the clock of Redis: its id begins with that.
+func sentAt(entry string) time.Time {
+	ms, _, _ := strings.Cut(entry, "-")
+	n, _ := strconv.ParseInt(ms, 10, 64) // Redis's own spelling
+	return time.UnixMilli(n)
 }
 
 // DeadLetters returns the n youngest dead letters, the youngest first.

@@ -40,8 +40,8 @@ func (f *fixture) publish(t *testing.T, id, item string) {
 func (f *fixture) backlog(t *testing.T, waiting, dead int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		w, d, err := f.Backlog(t.Context())
-		return err == nil && w == waiting && d == dead
+		b, err := f.Backlog(t.Context())
+		return err == nil && b.Waiting == waiting && b.Dead == dead
 	}, 20*time.Second, 5*time.Millisecond, "%d messages, %d dead", waiting, dead)
 }
 
@@ -81,6 +81,27 @@ func testMessages(t *testing.T, f *fixture) {
 	f.backlog(t, 0, 0)
 	last := in.all()[items*each]
 	assert.Equal(t, labelling.Message{ID: "late", Project: f.project, Item: "i0", Body: []byte("body of late\x00\xff"), Tries: 1}, last)
+}
+
+// The oldest message is the one that has been waiting longest, in whichever stream it is.
+func testHowLongMessagesWait(t *testing.T, f *fixture) {
+	oldest := func() time.Duration {
+		b, err := f.Backlog(t.Context())
+		require.NoError(t, err)
+		return b.Oldest
+	}
+	assert.Zero(t, oldest(), "nothing waits")
+	began := time.Now()
+	f.publish(t, "first", "i0")
+	require.Eventually(t, func() bool { return oldest() >= 100*time.Millisecond }, 20*time.Second, time.Millisecond)
+	for i := range 2 * streams {
+		f.publish(t, "behind", fmt.Sprintf("i%d", i))
+	}
+	assert.GreaterOrEqual(t, oldest(), 100*time.Millisecond, "others are younger")
+	assert.LessOrEqual(t, oldest(), time.Since(began)+time.Second, "by the clock of the same Redis")
+	f.consume(t, "c", func(context.Context, labelling.Message) error { return nil })
+	f.backlog(t, 0, 0)
+	assert.Zero(t, oldest())
 }
 
 // Each process that ever consumed was one with a name of its own. The embedded Redis, which does not outlive its server, does not tell
@@ -248,9 +269,9 @@ func testOneMessageAsks(t *testing.T, f *fixture) {
 		require.Eventually(t, func() bool { return rounds() >= before+10*streams }, 20*time.Second, time.Millisecond)
 		stop()
 	}
-	waiting, dead, err := f.Backlog(t.Context())
+	b, err := f.Backlog(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, []int{n, 0}, []int{waiting, dead})
+	assert.Equal(t, []int{n, 0}, []int{b.Waiting, b.Dead})
 	assert.LessOrEqual(t, len(asked), 2*atOnce*streams, "the first ones of a stream ask together, then one of them")
 	ready.Store(true)
 	f.consume(t, "c", handle)

@@ -87,7 +87,7 @@ func (f *fixture) useAll(t *testing.T) {
 
 func (f *fixture) waitingAndDead(t *testing.T) [2]int {
 	t.Helper()
-	waiting, dead, err := f.Backlog(t.Context())
+	b, err := f.Backlog(t.Context())
 	require.NoError(t, err)
-	return [2]int{waiting, dead}
+	return [2]int{b.Waiting, b.Dead}
 }

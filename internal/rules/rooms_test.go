@@ -135,7 +135,7 @@ var rooms = map[string][]string{
 // strangers are libraries that only the named rooms may import: what they are the adapters of.
 var strangers = map[string][]string{
 	"github.com/aws/":            {"internal/app", "dynamo", "dynamo/users", "dynamo/notes", "dynamo/entities", "dynamo/projects", "dynamo/labelling", "dynamo/scores", "dynamo/filetags", "dynamo/uses", "internal/awsclient", "internal/blob", "internal/embedded/embeddedtest", "internal/faultinject", "internal/storetest", "internal/telemetry", "bench"},
-	"github.com/redis/go-redis":  {"internal/app", "internal/cli", "internal/edge", "internal/embedded/embeddedtest", "internal/queue", "internal/redisclient"},
+	"github.com/redis/go-redis":  {"internal/app", "internal/cli", "internal/edge", "internal/embedded/embeddedtest", "internal/queue", "internal/redisclient", "internal/telemetry"},
 	"github.com/99designs":       {"graph", "graph/model", "resolvers", "internal/generate", "internal/httpapi", "internal/httpapi/admission", "internal/httpapi/document", "internal/httpapi/eventstream", "internal/httpapi/execution", "internal/httpapi/present", "internal/httpapi/request", "internal/httpapi/response", "internal/httpapi/socket", "internal/lean", "internal/scalar"},
 	"github.com/vektah":          {"graph", "internal/generate", "internal/httpapi", "internal/httpapi/admission", "internal/httpapi/document", "internal/httpapi/execution", "internal/httpapi/present", "internal/httpapi/refusal", "internal/httpapi/request", "internal/httpapi/socket", "internal/lean", "resolvers"},
 	"github.com/vikstrous":       {"loaders"},

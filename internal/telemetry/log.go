@@ -1,6 +1,6 @@
 // Package telemetry keeps the server's logs, its metrics and the tally of one response.
 //
-// It knows slog, Prometheus and how to watch a DynamoDB client. It must not know the domain: what it counts has a
+// It knows slog, Prometheus and how to watch clients of stores. It must not know the domain: what it counts has a
 // name from our code (an operation, a table, a loader), never from a client's input.
 //
 // What may be logged: ids (of requests, users, notes), names of operations and tables, sizes, durations, kinds of faults

@@ -34,6 +34,14 @@ type Metrics struct {
 	throttles   *prometheus.CounterVec
 	unprocessed *prometheus.CounterVec
 
+	s3Calls      *prometheus.CounterVec
+	s3Seconds    *prometheus.HistogramVec
+	redisCalls   *prometheus.CounterVec
+	redisSeconds prometheus.Observer
+
+	charged prometheus.Counter
+	refused prometheus.Counter
+
 	queues    *queueMetrics
 	readUnits readUnits
 }
@@ -70,6 +78,12 @@ func NewMetrics() *Metrics {
 		retries:          counter("taggie_dynamodb_retries_total", "Attempts after the first of a call.", "operation"),
 		throttles:        counter("taggie_dynamodb_throttles_total", "Attempts that DynamoDB refused for throttling.", "table", "operation"),
 		unprocessed:      counter("taggie_dynamodb_unprocessed_total", "Keys or writes that an answer left unprocessed.", "operation"),
+		s3Calls:          counter("taggie_s3_calls_total", "Calls to S3.", "operation", "outcome"),
+		s3Seconds:        histogram("taggie_s3_call_duration_seconds", "Time of a call to S3 with its retries, until the head of its answer.", seconds, "operation"),
+		redisCalls:       counter("taggie_redis_calls_total", "Calls to Redis, without those that wait for messages and events; what is sent together is one.", "outcome"),
+		redisSeconds:     histogram("taggie_redis_call_duration_seconds", "Time of a call to Redis.", seconds).WithLabelValues(),
+		charged:          counter("taggie_budget_charged_units_total", "Units that callers were charged for operations, refused requests and messages of subscriptions.").WithLabelValues(),
+		refused:          counter("taggie_budget_refusals_total", "Requests that were refused because the budget of their caller was spent.").WithLabelValues(),
 		queues:           newQueueMetrics(r),
 	}
 }
@@ -115,7 +129,13 @@ func (m *Metrics) Batch(loader string, keys int) {
 	m.batchSize.WithLabelValues(loader).Observe(float64(keys))
 }
 
-// Dialled counts a new connection to a store ("dynamodb", "s3").
+// BudgetCharged counts what a caller was charged.
+func (m *Metrics) BudgetCharged(units int) { m.charged.Add(float64(units)) }
+
+// BudgetRefused counts a request that was refused because the budget of its caller was spent.
+func (m *Metrics) BudgetRefused() { m.refused.Inc() }
+
+// Dialled counts a new connection to a store ("dynamodb", "s3", "redis").
 func (m *Metrics) Dialled(store string) { m.dials.WithLabelValues(store).Inc() }
 
 // Call is one call to DynamoDB as its caller sees it: with all its attempts.

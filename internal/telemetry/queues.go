@@ -3,6 +3,7 @@ package telemetry
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -13,6 +14,7 @@ type queueMetrics struct {
 	built   prometheus.Counter
 	read    prometheus.Counter
 	gaps    prometheus.Counter
+	moves   *prometheus.CounterVec
 	backlog *backlog
 	sockets atomic.Pointer[func() int]
 }
@@ -23,14 +25,20 @@ func newQueueMetrics(r *prometheus.Registry) *queueMetrics {
 		r.MustRegister(c)
 		return c
 	}
+	moves := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "taggie_item_transitions_total", Help: "Changes of the status of items that this server made, by their cause: EXPIRED when a lease ended without a finish.",
+	}, []string{"cause"})
+	r.MustRegister(moves)
 	m := &queueMetrics{
 		queued: counter("taggie_queue_items_added_total", "Items that this server put into the queues of projects."),
 		built:  counter("taggie_queue_builds_total", "Queues that this server made, for new projects and anew."),
 		read:   counter("taggie_project_events_read_total", "Events of projects that were read to be told: once however many listen, and again for who comes back after long."),
 		gaps:   counter("taggie_project_event_gaps_total", "Times that events of a project were missed, because they are no longer kept or the queue was lost."),
+		moves:  moves,
 		backlog: &backlog{
 			waiting: prometheus.NewDesc("taggie_queue_messages_waiting", "Messages that wait for a consumer or are being handled, of all servers.", nil, nil),
 			dead:    prometheus.NewDesc("taggie_queue_dead_letters", "Messages that nobody could handle.", nil, nil),
+			oldest:  prometheus.NewDesc("taggie_queue_oldest_message_age_seconds", "For how long the oldest message has been waiting or being handled, of all servers; 0 when there is none.", nil, nil),
 		},
 	}
 	r.MustRegister(m.backlog, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "taggie_sockets_open", Help: "Open WebSockets and event streams."}, func() float64 {
@@ -59,36 +67,48 @@ func (m *Metrics) EventsRead(events int, gap bool) {
 	}
 }
 
-// Backlog sets how many messages wait, and how many are dead.
-func (m *Metrics) Backlog(waiting, dead int) { m.queues.backlog.set(waiting, dead, true) }
+// Transition counts a change of an item's status that was made; cause is one of few words of our own.
+func (m *Metrics) Transition(cause string) { m.queues.moves.WithLabelValues(cause).Inc() }
+
+// Backlog sets how many messages wait, how many are dead, and for how long the oldest has been waiting.
+func (m *Metrics) Backlog(waiting, dead int, oldest time.Duration) {
+	m.queues.backlog.set([3]float64{float64(waiting), float64(dead), oldest.Seconds()}, true)
+}
 
 // NoBacklog says that this is not known now: better no number than an old one.
-func (m *Metrics) NoBacklog() { m.queues.backlog.set(0, 0, false) }
+func (m *Metrics) NoBacklog() { m.queues.backlog.set([3]float64{}, false) }
 
-// backlog tells two numbers as long as they are known.
+// backlog tells three numbers as long as they are known.
 type backlog struct {
-	waiting, dead *prometheus.Desc
+	waiting, dead, oldest *prometheus.Desc
 
 	mu      sync.Mutex
-	numbers [2]int // in the same order
+	numbers [3]float64 // in the same order
 	known   bool
 }
 
-func (b *backlog) set(waiting, dead int, known bool) {
+func (b *backlog) set(numbers [3]float64, known bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.numbers, b.known = [2]int{waiting, dead}, known
+	b.numbers, b.known = numbers, known
 }
 
+func (b *backlog) told() []*prometheus.Desc { return []*prometheus.Desc{b.waiting, b.dead, b.oldest} }
+
 // Describe sends what can be told.
-func (b *backlog) Describe(ch chan<- *prometheus.Desc) { ch <- b.waiting; ch <- b.dead }
+func (b *backlog) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range b.told() {
+		ch <- d
+	}
+}
 
 // Collect sends the numbers.
 func (b *backlog) Collect(ch chan<- prometheus.Metric) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.known {
-		ch <- prometheus.MustNewConstMetric(b.waiting, prometheus.GaugeValue, float64(b.numbers[0]))
-		ch <- prometheus.MustNewConstMetric(b.dead, prometheus.GaugeValue, float64(b.numbers[1]))
+		for i, d := range b.told() {
+			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, b.numbers[i])
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	truth "github.com/taggie/taggie/dynamo/labelling"
+	"github.com/taggie/taggie/dynamo/projects"
 	"github.com/taggie/taggie/internal/apitest"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/gid"
@@ -94,7 +95,7 @@ func (w *world) renewRemoval() {
 	gone := project.Item{
 		ItemID: project.ItemIDOf(l.Key(), "removed"), ExternalID: "removed", Name: "secret removed", Status: project.Removed, Was: project.New, Removal: "another", Seq: "1", Version: 2, CreatedAt: now, UpdatedAt: now,
 	}
-	_, _, err := store.(truth.Store).ImportItems(w.T.Context(), []project.Item{gone})
+	_, _, err := truth.Store{Store: projects.Store{DB: w.DB}}.ImportItems(w.T.Context(), []project.Item{gone})
 	require.NoError(w.T, err)
 	w.ids["removedItem"] = apitest.GIDOf("ProjectItem", string(l.Key()), gone.ID)
 	w.ids["removal"] = apitest.GIDOf("ProjectRemoval", string(l.Key()), r.ID)

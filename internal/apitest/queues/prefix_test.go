@@ -33,9 +33,9 @@ func TestTwoTaggiesShareARedis(t *testing.T) {
 		stream.Snapshot()
 		l.Finished(l.Labellers[0], l.Claimed(l.Labellers[0], 1)[0])
 		l.Counts("4 0 1 0")
-		_, dead, err := s.App.Labelling.Queue.Backlog(t.Context())
+		backlog, err := s.App.Labelling.Queue.Backlog(t.Context())
 		require.NoError(t, err)
-		assert.Zero(t, dead)
+		assert.Zero(t, backlog.Dead)
 		stream.Close()
 		assert.Greater(t, len(redis.names(t)), before+15)
 	}

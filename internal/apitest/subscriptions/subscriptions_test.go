@@ -91,6 +91,7 @@ func TestASubscriberIsToldEverythingThatHappens(t *testing.T) {
 	assert.Equal(t, a.Str("result.item.claim.token"), m.Str("item.claim.token"))
 	l.Expires(first.ID)
 	told("EXPIRED", item(first.ID, apitest.Vars{"status": "NEW", "counts": "3 0 0 1", "user.id": ada.ID}))
+	assert.Contains(t, l.Server.Metrics(), "\ntaggie_item_transitions_total{cause=\"EXPIRED\"} 1\n")
 
 	byManager := apitest.Vars{"user.id": l.Client.ID, "item": nil, "status": nil, "counts": "3 0 0 1"}
 	l.Mutate("pauseProject", "project { id }", apitest.Vars{"projectId": l.ID})

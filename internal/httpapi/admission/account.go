@@ -42,10 +42,17 @@ const refusalPause = time.Second
 // statAccount is where the statistics of an operation keep its account.
 const statAccount = "TaggieAccount"
 
+// Watch counts what callers are charged, and their operations that are refused for want of budget.
+type Watch interface {
+	BudgetCharged(cost int)
+	BudgetRefused()
+}
+
 // Spenders charges callers, and remembers for a moment who has overdrawn, so that checking documents of theirs costs nothing.
 type Spenders struct {
 	budget    Budget
 	perSecond int
+	watch     Watch
 	now       func() time.Time
 
 	mu       sync.Mutex
@@ -53,8 +60,8 @@ type Spenders struct {
 }
 
 // NewSpenders returns what charges callers, into whose budgets comes back so much each second.
-func NewSpenders(budget Budget, perSecond int, now func() time.Time) *Spenders {
-	return &Spenders{budget: budget, perSecond: perSecond, now: now, overdrew: make(map[string]time.Time)}
+func NewSpenders(budget Budget, perSecond int, watch Watch, now func() time.Time) *Spenders {
+	return &Spenders{budget: budget, perSecond: perSecond, watch: watch, now: now, overdrew: make(map[string]time.Time)}
 }
 
 // Account is what one operation is charged.
@@ -127,6 +134,7 @@ func (s *Spenders) open(ctx context.Context, who string, op *graphql.OperationCo
 	}
 	if a.left = left; wait > 0 {
 		a.charge, a.used = 0, 0
+		s.watch.BudgetRefused()
 		return a, overdrawn(wait, "the operation may cost %d, and %d of your budget are left: try again later, or ask for less", charge, max(left, 0))
 	}
 	return a, nil
@@ -145,18 +153,24 @@ func (s *Spenders) Close(ctx context.Context, a *Account) {
 	defer a.mu.Unlock()
 	if !a.settled {
 		a.settled = true
-		a.left = s.budget.Settle(context.WithoutCancel(ctx), a.who, a.id, a.used)
+		a.left = s.settle(ctx, a.who, a.id, a.used)
 	}
+}
+
+// settle charges for what has cost this much, though nobody may wait for it any more, and returns what is left.
+func (s *Spenders) settle(ctx context.Context, who, id string, cost int) (left int) {
+	s.watch.BudgetCharged(cost)
+	return s.budget.Settle(context.WithoutCancel(ctx), who, id, cost)
 }
 
 // receive charges a caller for what it takes to receive an operation, and nothing else of it.
 func (s *Spenders) receive(ctx context.Context, who string, text int) {
-	s.budget.Settle(context.WithoutCancel(ctx), who, rand.Text(), operationCost+text/document.BytesPerUnit)
+	s.settle(ctx, who, rand.Text(), operationCost+text/document.BytesPerUnit)
 }
 
 // fine charges a caller for a request that was looked at in vain.
 func (s *Spenders) fine(ctx context.Context, who string, text int) {
-	left := s.budget.Settle(context.WithoutCancel(ctx), who, rand.Text(), refusedCost+text/document.BytesPerUnit)
+	left := s.settle(ctx, who, rand.Text(), refusedCost+text/document.BytesPerUnit)
 	if left >= 0 {
 		return
 	}
@@ -181,6 +195,7 @@ func (s *Spenders) solvent(ctx context.Context, who string) error {
 	}
 	pause(ctx, until.Sub(s.now()))
 	if wait := until.Sub(s.now()); wait > 0 {
+		s.watch.BudgetRefused()
 		return overdrawn(wait, "your budget is overdrawn: too many requests could not be carried out; try again later")
 	}
 	return nil
@@ -213,7 +228,7 @@ func (t *Tab) Pay(ctx context.Context) {
 // told charges what messages of a subscription have cost, and slows it down when that is more than comes back. Others cause them, so
 // that they have a budget of their own, as large as that of operations.
 func (s *Spenders) told(ctx context.Context, cost int) {
-	left := s.budget.Settle(ctx, "messages:"+caller.Name(viewer.From(ctx)), rand.Text(), cost)
+	left := s.settle(ctx, "messages:"+caller.Name(viewer.From(ctx)), rand.Text(), cost)
 	if left < 0 {
 		sleep(ctx, time.Duration(-left)*time.Second/time.Duration(s.perSecond))
 	}

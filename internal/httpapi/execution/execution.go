@@ -67,7 +67,7 @@ func New(o Options) *Runner {
 	}
 	r := &Runner{options: o, setUps: admission.SetUpTurns()}
 	if o.Budget != nil {
-		r.spenders = admission.NewSpenders(o.Budget, o.BudgetRate, time.Now)
+		r.spenders = admission.NewSpenders(o.Budget, o.BudgetRate, o.Metrics, time.Now)
 	}
 	cache, documents := document.NewDocuments(), document.NewPersisted(o.Trusted, o.Documents, o.Log)
 	exec := executor.New(o.Schema)
