@@ -1,10 +1,10 @@
 # Everything one does with Taggie. `make` alone lists the targets.
 #
-# Go, Node and npm are enough for all of them; a C compiler, redis-server and Chromium widen what is tested.
+# Go, Node and npm are enough for all of them; a C compiler, redis-server, promtool and Chromium widen what is tested.
 # Every target walks every go.mod of the repository: `./...` stops at the border of a module.
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo build engines console test test-long check check-go check-generated check-console e2e docs-check pictures examples bench release
+.PHONY: help run demo build engines console test test-long check check-go check-generated check-console check-alerts e2e docs-check pictures examples bench release
 .DELETE_ON_ERROR:
 
 MODULES     := $(shell find . -name node_modules -prune -o -name go.mod -exec dirname {} \; | LC_ALL=C sort -r)
@@ -81,7 +81,7 @@ test-long: engines ## Break servers and Redis for ten minutes, and check all tha
 	TAGGIE_TEST_REQUIRE=redis,cluster go test -tags long -count 1 -timeout 40m -v -run '^TestLongCampaigns$$' $(TESTFLAGS) ./internal/apitest/fleets
 	go test -tags long -count 1 -timeout 40m -v -run '^TestALargeProjectIsDeleted$$' $(TESTFLAGS) ./internal/apitest/queues
 
-check: check-generated check-go check-console ## Format, vet, linters, tidy modules, current generated code, the tests of the pages
+check: check-generated check-go check-console check-alerts ## Format, vet, linters, tidy modules, current generated code, the tests of the pages and of the alerts
 
 check-go:
 	@unformatted=$$(find . -name node_modules -prune -o -name '*.go' -exec gofmt -l {} +); \
@@ -98,6 +98,17 @@ check-generated:
 
 check-console: console
 	cd console && npm run lint --if-present && npm test --if-present
+
+# promtool comes with Prometheus (Debian: apt-get install prometheus). TAGGIE_TEST_REQUIRE=promtool makes it a failure that it is missing.
+check-alerts:
+	@if command -v promtool >/dev/null; then \
+		set -ex; cd deploy/monitoring; promtool check config prometheus.yml; promtool test rules taggie.rules.test.yml; \
+	else \
+		case ",$$TAGGIE_TEST_REQUIRE," in \
+			*,promtool,*) echo 'make check: promtool is required by TAGGIE_TEST_REQUIRE, but it is missing' >&2; exit 1;; \
+		esac; \
+		echo 'Left out: the unit tests of the alert rules (promtool is missing)'; \
+	fi
 
 e2e: engines build e2e/node_modules/.installed ## Drive the pages in a headless Chromium, and audit HTTP
 	cd e2e && npm test
