@@ -5,6 +5,7 @@ import (
 	"time"
 
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/smithy-go/middleware"
 )
 
@@ -15,6 +16,9 @@ func (m *Metrics) S3() func(*middleware.Stack) error {
 	) {
 		start := time.Now()
 		out, metadata, err := next.HandleInitialize(ctx, in)
+		if attempts, _ := retry.GetAttemptResults(metadata); len(attempts.Results) == 0 {
+			return out, metadata, err // nothing was sent
+		}
 		operation := awsmiddleware.GetOperationName(ctx)
 		m.s3Calls.WithLabelValues(operation, outcome(err)).Inc()
 		m.s3Seconds.WithLabelValues(operation).Observe(time.Since(start).Seconds())

@@ -65,6 +65,8 @@ func TestCallsToS3(t *testing.T) {
 	status = http.StatusNotFound
 	_, err = client.HeadObject(t.Context(), &s3.HeadObjectInput{Bucket: aws.String("b"), Key: aws.String("k")})
 	require.Error(t, err)
+	_, err = s3.NewPresignClient(client).PresignGetObject(t.Context(), &s3.GetObjectInput{Bucket: aws.String("b"), Key: aws.String("k")})
+	require.NoError(t, err)
 	require.NoError(t, testutil.CollectAndCompare(m.s3Calls, strings.NewReader(`# HELP taggie_s3_calls_total Calls to S3.
 # TYPE taggie_s3_calls_total counter
 taggie_s3_calls_total{operation="HeadObject",outcome="NotFound"} 1
