@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -145,7 +145,7 @@ func check(t *testing.T, known map[string]metric, where, expr string, asked func
 			}
 			asked(n.Name)
 			for _, l := range n.LabelMatchers {
-				if l.Name != labels.MetricName {
+				if l.Name != model.MetricNameLabel {
 					assert.Contains(t, append(slices.Clone(m.labels), fromPrometheus...), l.Name, "%s: a label of %s", where, n.Name)
 				}
 			}
