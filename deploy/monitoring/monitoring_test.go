@@ -120,6 +120,16 @@ func dashboards(t *testing.T) map[string]dashboard {
 // variables stand for what Grafana puts in.
 var variables = strings.NewReplacer("$__rate_interval", "5m", "$instance", "a")
 
+// capitals are how values of the schema are spelled: codes of errors, types of events.
+var capitals = regexp.MustCompile(`^[A-Z_]+$`)
+
+func schema(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../schema.graphqls")
+	require.NoError(t, err)
+	return string(text)
+}
+
 // check has the expression ask for nothing that does not exist, and calls asked for each metric that it names.
 func check(t *testing.T, known map[string]metric, where, expr string, asked func(name string)) {
 	t.Helper()
@@ -145,8 +155,14 @@ func check(t *testing.T, known map[string]metric, where, expr string, asked func
 			}
 			asked(n.Name)
 			for _, l := range n.LabelMatchers {
-				if l.Name != model.MetricNameLabel {
-					assert.Contains(t, append(slices.Clone(m.labels), fromPrometheus...), l.Name, "%s: a label of %s", where, n.Name)
+				if l.Name == model.MetricNameLabel {
+					continue
+				}
+				assert.Contains(t, append(slices.Clone(m.labels), fromPrometheus...), l.Name, "%s: a label of %s", where, n.Name)
+				for _, value := range strings.Split(l.Value, "|") {
+					if capitals.MatchString(value) {
+						assert.Contains(t, schema(t), "\n  "+value+"\n", "%s: a value of %s", where, l.Name)
+					}
 				}
 			}
 			counted := slices.ContainsFunc(above, func(n parser.Node) bool {
