@@ -64,6 +64,7 @@ type ResolverRoot interface {
 	Note() NoteResolver
 	NoteAccessConnection() NoteAccessConnectionResolver
 	NoteAccessEdge() NoteAccessEdgeResolver
+	NoteEvent() NoteEventResolver
 	OnlineMember() OnlineMemberResolver
 	Project() ProjectResolver
 	ProjectEvent() ProjectEventResolver
@@ -793,6 +794,25 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	NoteEvent struct {
+		At       func(childComplexity int) int
+		By       func(childComplexity int) int
+		Note     func(childComplexity int) int
+		NoteID   func(childComplexity int) int
+		Position func(childComplexity int) int
+		Type     func(childComplexity int) int
+		Version  func(childComplexity int) int
+		With     func(childComplexity int) int
+	}
+
+	NoteGap struct {
+		Message func(childComplexity int) int
+	}
+
+	NotePosition struct {
+		Position func(childComplexity int) int
+	}
+
 	NoteShareEnded struct {
 		EndedAt func(childComplexity int) int
 		Note    func(childComplexity int) int
@@ -1446,6 +1466,7 @@ type ComplexityRoot struct {
 		ImportProgress  func(childComplexity int, importID gid.ID) int
 		IndexProgress   func(childComplexity int, scopeID gid.ID, name string) int
 		MyQueue         func(childComplexity int, projectID gid.ID) int
+		NoteEvents      func(childComplexity int, after *model.NoteCursor) int
 		OnlineCount     func(childComplexity int) int
 		ProjectEvents   func(childComplexity int, projectID gid.ID, after *model.EventCursor, types []labelling.Cause, mine bool) int
 		RemovalProgress func(childComplexity int, removalID gid.ID) int
@@ -1909,6 +1930,13 @@ type NoteAccessConnectionResolver interface {
 type NoteAccessEdgeResolver interface {
 	Node(ctx context.Context, obj *model.NoteAccessEdge) (*user.User, error)
 }
+type NoteEventResolver interface {
+	NoteID(ctx context.Context, obj *model.NoteEvent) (gid.ID, error)
+	Note(ctx context.Context, obj *model.NoteEvent) (*note.Note, error)
+	Version(ctx context.Context, obj *model.NoteEvent) (*int, error)
+	By(ctx context.Context, obj *model.NoteEvent) (*user.User, error)
+	With(ctx context.Context, obj *model.NoteEvent) (*user.User, error)
+}
 type OnlineMemberResolver interface {
 	User(ctx context.Context, obj *labelling.Online) (*user.User, error)
 }
@@ -2070,6 +2098,7 @@ type SubcategoryResolver interface {
 }
 type SubscriptionResolver interface {
 	ProjectEvents(ctx context.Context, projectID gid.ID, after *model.EventCursor, types []labelling.Cause, mine bool) (<-chan model.ProjectMessage, error)
+	NoteEvents(ctx context.Context, after *model.NoteCursor) (<-chan model.NoteMessage, error)
 	MyQueue(ctx context.Context, projectID gid.ID) (<-chan *model.MyQueue, error)
 	OnlineCount(ctx context.Context) (<-chan *int, error)
 	ImportProgress(ctx context.Context, importID gid.ID) (<-chan *project.Import, error)
@@ -5106,6 +5135,69 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.NoteEdge.Node(childComplexity), true
 
+	case "NoteEvent.at":
+		if e.ComplexityRoot.NoteEvent.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NoteEvent.At(childComplexity), true
+	case "NoteEvent.by":
+		if e.ComplexityRoot.NoteEvent.By == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NoteEvent.By(childComplexity), true
+	case "NoteEvent.note":
+		if e.ComplexityRoot.NoteEvent.Note == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NoteEvent.Note(childComplexity), true
+	case "NoteEvent.noteId":
+		if e.ComplexityRoot.NoteEvent.NoteID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NoteEvent.NoteID(childComplexity), true
+	case "NoteEvent.cursor":
+		if e.ComplexityRoot.NoteEvent.Position == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NoteEvent.Position(childComplexity), true
+	case "NoteEvent.type":
+		if e.ComplexityRoot.NoteEvent.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NoteEvent.Type(childComplexity), true
+	case "NoteEvent.version":
+		if e.ComplexityRoot.NoteEvent.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NoteEvent.Version(childComplexity), true
+	case "NoteEvent.with":
+		if e.ComplexityRoot.NoteEvent.With == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NoteEvent.With(childComplexity), true
+
+	case "NoteGap.message":
+		if e.ComplexityRoot.NoteGap.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NoteGap.Message(childComplexity), true
+
+	case "NotePosition.cursor":
+		if e.ComplexityRoot.NotePosition.Position == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotePosition.Position(childComplexity), true
+
 	case "NoteShareEnded.endedAt":
 		if e.ComplexityRoot.NoteShareEnded.EndedAt == nil {
 			break
@@ -7594,6 +7686,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Subscription.MyQueue(childComplexity, args["projectId"].(gid.ID)), true
+	case "Subscription.noteEvents":
+		if e.ComplexityRoot.Subscription.NoteEvents == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_noteEvents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.NoteEvents(childComplexity, args["after"].(*model.NoteCursor)), true
 	case "Subscription.onlineCount":
 		if e.ComplexityRoot.Subscription.OnlineCount == nil {
 			break
@@ -8832,6 +8935,12 @@ servers: a subscription that is opened with the last cursor you saw continues wh
 """
 scalar EventCursor
 
+"""
+A position in the events of the notes that a user can read. It is opaque and that user's own, and it outlives connections
+and servers, as an ` + "`" + `EventCursor` + "`" + ` does. It has about 20 bytes for each user who shares notes with its user.
+"""
+scalar NoteCursor
+
 "An object that can be fetched again by its id."
 interface Node {
   "Globally unique, opaque, and constant for the life of the object."
@@ -9324,6 +9433,24 @@ type Subscription {
     "Only the caller's own actions, and events about the caller's claims and efforts."
     mine: Boolean! = false
   ): ProjectMessage
+  """
+  What happens to the notes the caller can read, as it happens. Without ` + "`" + `after` + "`" + `, a ` + "`" + `NotePosition` + "`" + ` comes first: what there is
+  until then, ` + "`" + `noteChanges` + "`" + ` tells. With ` + "`" + `after` + "`" + `, the events after that cursor come. A subscriber who missed events gets a
+  ` + "`" + `NoteGap` + "`" + ` and then a ` + "`" + `NotePosition` + "`" + `; this happens when the events are no longer kept (about 1,000 of a user are), when
+  Redis lost them, or when the client was too slow. ` + "`" + `noteChanges` + "`" + ` tells what changed meanwhile. After a reconnection an event
+  may be repeated, and events of one note may come in another order than they happened; compare ` + "`" + `version` + "`" + `, or take the state
+  of ` + "`" + `note` + "`" + `. Changes that other programs make in the table are not told.
+
+  When a share ends, ` + "`" + `SHARE_ENDED` + "`" + ` is the last event of the note. If the subscription ends, subscribe again after the last
+  cursor. For signed-up callers with whom at most 300 users share at most 10,000 notes.
+  """
+  noteEvents(
+    """
+    The cursor of the last event or position the client saw. In an event stream it is also the id of each event; then the
+    header ` + "`" + `Last-Event-ID` + "`" + ` takes precedence over this argument.
+    """
+    after: NoteCursor
+  ): NoteMessage
   "The items the caller has in a project: now, and after each change. Several changes may come together. For members."
   myQueue("The id of a ` + "`" + `Project` + "`" + `." projectId: ID!): MyQueue
   "How many users are online: now, and after each change. For signed-up callers."
@@ -9747,6 +9874,64 @@ type DeletedNote {
   deletedAt: DateTime!
   "Until when its owner can bring it back with ` + "`" + `undeleteNote` + "`" + `."
   undoUntil: DateTime!
+}
+
+"A message of a subscription to the events of notes."
+union NoteMessage = NotePosition | NoteEvent | NoteGap
+
+"""
+A position in the events of notes. It comes first, after a ` + "`" + `NoteGap` + "`" + `, and when the caller has not been told of hundreds of
+events.
+"""
+type NotePosition {
+  "The messages that follow come after it."
+  cursor: NoteCursor!
+}
+
+"Something that happened to a note that the caller can read, or to the caller's share of a note."
+type NoteEvent {
+  "The position in the events."
+  cursor: NoteCursor!
+  type: NoteEventType!
+  at: DateTime!
+  "The id of the note."
+  noteId: ID!
+  """
+  The note in its state a moment later; null if it is deleted, or the caller can no longer read it. If it is null, remove
+  the copy of the note, otherwise replace it.
+  """
+  note: Note
+  "The version that the note has since then; null if a share was given or ended, which is no change of the note."
+  version: Int
+  "Who did it. Null for a user who no longer exists."
+  by: User
+  "With whom the note was shared, or whose share ended. Null for other events."
+  with: User
+}
+
+"The types of events of notes. Ignore those that you do not know."
+enum NoteEventType {
+  CREATED
+  "Title or content were changed, or an earlier version was restored."
+  CHANGED
+  "The note was moved to another deadline, or to none."
+  MOVED
+  "Tags were added or removed."
+  TAGGED
+  "The note was shared with a user, or for something else than before."
+  SHARED
+  "The note is no longer shared with a user."
+  SHARE_ENDED
+  "The owner deleted the note."
+  DELETED
+  "The owner brought the note back."
+  UNDELETED
+}
+
+"Events were missed. A ` + "`" + `NotePosition` + "`" + ` follows; what changed until then, ` + "`" + `noteChanges` + "`" + ` tells."
+type NoteGap {
+  "A sentence for people."
+  message: String!
 }
 
 "An earlier state of a note."
@@ -18775,6 +18960,20 @@ func (ec *executionContext) field_Subscription_myQueue_args(ctx context.Context,
 		return nil, err
 	}
 	args["projectId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_noteEvents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*model.NoteCursor, error) {
+			return ec.unmarshalONoteCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
 	return args, nil
 }
 
@@ -28950,6 +29149,183 @@ func (ec *executionContext) fieldContext_NoteEdge_node(_ context.Context, field 
 	return fc, nil
 }
 
+func (ec *executionContext) _NoteEvent_cursor(ctx context.Context, field graphql.CollectedField, obj *model.NoteEvent) (ret graphql.Marshaler) {
+	return ec.marshalNNoteCursor2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteCursor(ctx, field.Selections, obj.Position())
+}
+func (ec *executionContext) fieldContext_NoteEvent_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NoteEvent", field, true, false, errors.New("field of type NoteCursor does not have child fields"))
+}
+
+func (ec *executionContext) _NoteEvent_type(ctx context.Context, field graphql.CollectedField, obj *model.NoteEvent) (ret graphql.Marshaler) {
+	return ec.marshalNNoteEventType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐEventType(ctx, field.Selections, obj.Type)
+}
+func (ec *executionContext) fieldContext_NoteEvent_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NoteEvent", field, false, false, errors.New("field of type NoteEventType does not have child fields"))
+}
+
+func (ec *executionContext) _NoteEvent_at(ctx context.Context, field graphql.CollectedField, obj *model.NoteEvent) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.At)
+}
+func (ec *executionContext) fieldContext_NoteEvent_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NoteEvent", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _NoteEvent_noteId(ctx context.Context, field graphql.CollectedField, obj *model.NoteEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoteEvent_noteId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.NoteEvent().NoteID(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v gid.ID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NoteEvent_noteId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NoteEvent", field, true, true, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _NoteEvent_note(ctx context.Context, field graphql.CollectedField, obj *model.NoteEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoteEvent_note(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.NoteEvent().Note(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *note.Note) graphql.Marshaler {
+			return ec.marshalONote2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐNote(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_NoteEvent_note(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NoteEvent",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Note(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NoteEvent_version(ctx context.Context, field graphql.CollectedField, obj *model.NoteEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoteEvent_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.NoteEvent().Version(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_NoteEvent_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NoteEvent", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _NoteEvent_by(ctx context.Context, field graphql.CollectedField, obj *model.NoteEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoteEvent_by(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.NoteEvent().By(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_NoteEvent_by(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NoteEvent",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NoteEvent_with(ctx context.Context, field graphql.CollectedField, obj *model.NoteEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoteEvent_with(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.NoteEvent().With(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_NoteEvent_with(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NoteEvent",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NoteGap_message(ctx context.Context, field graphql.CollectedField, obj *model.NoteGap) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_NoteGap_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NoteGap", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _NotePosition_cursor(ctx context.Context, field graphql.CollectedField, obj *model.NotePosition) (ret graphql.Marshaler) {
+	return ec.marshalNNoteCursor2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteCursor(ctx, field.Selections, obj.Position())
+}
+func (ec *executionContext) fieldContext_NotePosition_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NotePosition", field, true, false, errors.New("field of type NoteCursor does not have child fields"))
+}
+
 func (ec *executionContext) _NoteShareEnded_noteId(ctx context.Context, field graphql.CollectedField, obj *note.EndedShare) (ret graphql.Marshaler) {
 	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐID(ctx, field.Selections, obj.Note)
 }
@@ -37035,6 +37411,50 @@ func (ec *executionContext) fieldContext_Subscription_projectEvents(ctx context.
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Subscription_projectEvents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_noteEvents(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_noteEvents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().NoteEvents(ctx, fc.Args["after"].(*model.NoteCursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.NoteMessage) graphql.Marshaler {
+			return ec.marshalONoteMessage2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteMessage(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_noteEvents(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type NoteMessage does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_noteEvents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -46424,6 +46844,40 @@ func (ec *executionContext) _NoteChange(ctx context.Context, sel ast.SelectionSe
 	}
 }
 
+func (ec *executionContext) _NoteMessage(ctx context.Context, sel ast.SelectionSet, obj model.NoteMessage) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.NotePosition:
+		return ec._NotePosition(ctx, sel, &obj)
+	case *model.NotePosition:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._NotePosition(ctx, sel, obj)
+	case model.NoteGap:
+		return ec._NoteGap(ctx, sel, &obj)
+	case *model.NoteGap:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._NoteGap(ctx, sel, obj)
+	case model.NoteEvent:
+		return ec._NoteEvent(ctx, sel, &obj)
+	case *model.NoteEvent:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._NoteEvent(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of NoteMessage must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, obj model.Problem) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -54284,6 +54738,328 @@ func (ec *executionContext) _NoteEdge(ctx context.Context, sel ast.SelectionSet,
 			}
 		case "node":
 			out.Values[i] = ec._NoteEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var noteEventImplementors = []string{"NoteEvent", "NoteMessage"}
+
+func (ec *executionContext) _NoteEvent(ctx context.Context, sel ast.SelectionSet, obj *model.NoteEvent) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "NoteEvent", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteEvent(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteEvent(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, noteEventImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NoteEvent")
+		case "cursor":
+			out.Values[i] = ec._NoteEvent_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "type":
+			out.Values[i] = ec._NoteEvent_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "at":
+			out.Values[i] = ec._NoteEvent_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "noteId":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._NoteEvent_noteId(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "note":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._NoteEvent_note(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "version":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._NoteEvent_version(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "by":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._NoteEvent_by(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "with":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._NoteEvent_with(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var noteGapImplementors = []string{"NoteGap", "NoteMessage"}
+
+func (ec *executionContext) _NoteGap(ctx context.Context, sel ast.SelectionSet, obj *model.NoteGap) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "NoteGap", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNoteGap(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NoteGap(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, noteGapImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NoteGap")
+		case "message":
+			out.Values[i] = ec._NoteGap_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var notePositionImplementors = []string{"NotePosition", "NoteMessage"}
+
+func (ec *executionContext) _NotePosition(ctx context.Context, sel ast.SelectionSet, obj *model.NotePosition) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "NotePosition", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendNotePosition(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._NotePosition(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, notePositionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NotePosition")
+		case "cursor":
+			out.Values[i] = ec._NotePosition_cursor(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -62465,6 +63241,8 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 	switch fields[0].Name {
 	case "projectEvents":
 		return ec._Subscription_projectEvents(ctx, fields[0])
+	case "noteEvents":
+		return ec._Subscription_noteEvents(ctx, fields[0])
 	case "myQueue":
 		return ec._Subscription_myQueue(ctx, fields[0])
 	case "onlineCount":
@@ -67639,6 +68417,16 @@ func (ec *executionContext) marshalNNoteChangeEdge2ᚕgithubᚗcomᚋtaggieᚋta
 	return ret
 }
 
+func (ec *executionContext) unmarshalNNoteCursor2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteCursor(ctx context.Context, v any) (model.NoteCursor, error) {
+	var res model.NoteCursor
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNNoteCursor2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteCursor(ctx context.Context, sel ast.SelectionSet, v model.NoteCursor) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) marshalNNoteEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[note.Note]) graphql.Marshaler {
 	return ec._NoteEdge(ctx, sel, &v)
 }
@@ -67667,6 +68455,23 @@ func (ec *executionContext) marshalNNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggie�
 	}
 
 	return ret
+}
+
+func (ec *executionContext) unmarshalNNoteEventType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐEventType(ctx context.Context, v any) (note.EventType, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := note.EventType(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNNoteEventType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐEventType(ctx context.Context, sel ast.SelectionSet, v note.EventType) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
 }
 
 func (ec *executionContext) unmarshalNNotePermission2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐPermission(ctx context.Context, v any) (note.Permission, error) {
@@ -70429,6 +71234,29 @@ func (ec *executionContext) marshalONoteConnection2ᚖgithubᚗcomᚋtaggieᚋta
 	return ec._NoteConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalONoteCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteCursor(ctx context.Context, v any) (*model.NoteCursor, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.NoteCursor)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalONoteCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteCursor(ctx context.Context, sel ast.SelectionSet, v *model.NoteCursor) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) marshalONoteMessage2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteMessage(ctx context.Context, sel ast.SelectionSet, v model.NoteMessage) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._NoteMessage(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOOnlineMember2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋlabellingᚐOnlineᚄ(ctx context.Context, sel ast.SelectionSet, v []labelling.Online) graphql.Marshaler {
 	if len(v) > 1 {
 		if m := lean.Write(ctx, &ec.plans, planned, "OnlineMember", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
@@ -71832,6 +72660,11 @@ var waits = map[lean.Field]bool{
 	{Type: "MyQueue", Name: "claims"}:              true,
 	{Type: "Note", Name: "versions"}:               true,
 	{Type: "Note", Name: "versionAt"}:              true,
+	{Type: "NoteEvent", Name: "noteId"}:            true,
+	{Type: "NoteEvent", Name: "note"}:              true,
+	{Type: "NoteEvent", Name: "version"}:           true,
+	{Type: "NoteEvent", Name: "by"}:                true,
+	{Type: "NoteEvent", Name: "with"}:              true,
 	{Type: "Project", Name: "categories"}:          true,
 	{Type: "Project", Name: "subcategories"}:       true,
 	{Type: "Project", Name: "teams"}:               true,

@@ -506,6 +506,17 @@ var planned = map[string]lean.Type{
 		"cursor": {At: 1, Of: "", Resolved: false},
 		"node":   {At: 2, Of: "Note", Resolved: false},
 	}},
+	"NoteEvent": {Implements: noteEventImplementors, Fields: map[string]lean.TypeField{
+		"cursor": {At: 1, Of: "", Resolved: false},
+		"type":   {At: 2, Of: "", Resolved: false},
+		"at":     {At: 3, Of: "", Resolved: false},
+	}},
+	"NoteGap": {Implements: noteGapImplementors, Fields: map[string]lean.TypeField{
+		"message": {At: 1, Of: "", Resolved: false},
+	}},
+	"NotePosition": {Implements: notePositionImplementors, Fields: map[string]lean.TypeField{
+		"cursor": {At: 1, Of: "", Resolved: false},
+	}},
 	"NoteShareEnded": {Implements: noteShareEndedImplementors, Fields: map[string]lean.TypeField{
 		"noteId":  {At: 1, Of: "", Resolved: false},
 		"endedAt": {At: 2, Of: "", Resolved: false},
@@ -4374,6 +4385,68 @@ func (ec *executionContext) appendNoteEdge(w *lean.Writer, p *lean.Plan, obj *pa
 			w.B = (v).AppendGQL(w.B)
 		case 2: // node
 			if !ec.appendNote(w, f.Below, &obj.Node) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendNoteEvent(w *lean.Writer, p *lean.Plan, obj *model.NoteEvent) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"NoteEvent"`...)
+		case 1: // cursor
+			v := obj.Position()
+			if !w.Value(ec.marshalNNoteCursor2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteCursor(w.Context(), nil, v), false) {
+				return false
+			}
+		case 2: // type
+			w.B = scalar.AppendString(w.B, string(obj.Type))
+		case 3: // at
+			if (obj.At).IsZero() {
+				return false
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.At)
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendNoteGap(w *lean.Writer, p *lean.Plan, obj *model.NoteGap) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"NoteGap"`...)
+		case 1: // message
+			w.B = scalar.AppendString(w.B, obj.Message)
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendNotePosition(w *lean.Writer, p *lean.Plan, obj *model.NotePosition) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"NotePosition"`...)
+		case 1: // cursor
+			v := obj.Position()
+			if !w.Value(ec.marshalNNoteCursor2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNoteCursor(w.Context(), nil, v), false) {
 				return false
 			}
 		default:
@@ -9756,6 +9829,45 @@ func (ec *executionContext) appendNoteChange(w *lean.Writer, f *lean.Planned, v 
 		}
 		if p := w.Plan("DeletedNote", f); p != nil {
 			return ec.appendDeletedNote(w, p, obj)
+		}
+	}
+	return false
+}
+
+func (ec *executionContext) appendNoteMessage(w *lean.Writer, f *lean.Planned, v model.NoteMessage) bool {
+	switch obj := v.(type) {
+	case model.NotePosition:
+		if p := w.Plan("NotePosition", f); p != nil {
+			return ec.appendNotePosition(w, p, &obj)
+		}
+	case *model.NotePosition:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("NotePosition", f); p != nil {
+			return ec.appendNotePosition(w, p, obj)
+		}
+	case model.NoteGap:
+		if p := w.Plan("NoteGap", f); p != nil {
+			return ec.appendNoteGap(w, p, &obj)
+		}
+	case *model.NoteGap:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("NoteGap", f); p != nil {
+			return ec.appendNoteGap(w, p, obj)
+		}
+	case model.NoteEvent:
+		if p := w.Plan("NoteEvent", f); p != nil {
+			return ec.appendNoteEvent(w, p, &obj)
+		}
+	case *model.NoteEvent:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("NoteEvent", f); p != nil {
+			return ec.appendNoteEvent(w, p, obj)
 		}
 	}
 	return false

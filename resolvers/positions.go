@@ -1,9 +1,10 @@
 package resolvers
 
 import (
+	"fmt"
+
 	"github.com/99designs/gqlgen/graphql"
 
-	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
 )
 
@@ -23,30 +24,29 @@ func WithPositions(op *graphql.OperationContext, p Positions) {
 }
 
 // positioned is a message with a position.
-type positioned interface{ Position() model.EventCursor }
+type positioned[C fmt.Stringer] interface{ Position() C }
 
 // reached tells the transport of the position of a message, if it wants to know.
-func reached(op *graphql.OperationContext, message any) {
+func reached[C fmt.Stringer](op *graphql.OperationContext, message any) {
 	p, ok := op.Stats.GetExtension(positionsKey).(Positions)
 	if !ok {
 		return
 	}
 	id := ""
-	if m, ok := message.(positioned); ok {
+	if m, ok := message.(positioned[C]); ok {
 		id = m.Position().String()
 	}
 	p.Reached(id)
 }
 
-// resumed is the position after which the transport says that a subscription is to begin, nil when it does not say.
-func resumed(op *graphql.OperationContext) (*model.EventCursor, error) {
+// resumed reads the position after which the transport says that a subscription is to begin. It reports whether it says so.
+func resumed(op *graphql.OperationContext, after interface{ UnmarshalGQL(v any) error }) (bool, error) {
 	p, ok := op.Stats.GetExtension(positionsKey).(Positions)
 	if !ok || p.After() == "" {
-		return nil, nil
+		return false, nil
 	}
-	var after model.EventCursor
 	if err := after.UnmarshalGQL(p.After()); err != nil {
-		return nil, fault.Invalidf("after", "Last-Event-ID: this is not a cursor of events")
+		return false, fault.Invalidf("after", "Last-Event-ID: this is not a cursor of these events")
 	}
-	return &after, nil
+	return true, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/filetag"
+	"github.com/taggie/taggie/internal/follow"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/note"
@@ -38,6 +39,7 @@ type Resolver struct {
 	Items     *score.Items
 	FileTags  *filetag.Service
 	Hub       *labelling.Hub[labelling.EventDetails] // what happens in projects
+	Following *follow.Hub                            // what happens to notes
 	Files     project.Presigner                      // where the files of imports and exports are
 	Cursors   *page.Codec
 }

@@ -53,10 +53,11 @@ func (s subscription) ProjectEvents(ctx context.Context, projectID_ gid.ID, afte
 	}
 	op := graphql.GetOperationContext(ctx)
 	l.Left = Finisher(op)
-	if seen, err := resumed(op); err != nil {
+	var seen model.EventCursor
+	if again, err := resumed(op, &seen); err != nil {
 		return nil, err
-	} else if seen != nil { // the request is the first one's, repeated
-		after = seen
+	} else if again { // the request is the first one's, repeated
+		after = &seen
 	}
 	if after != nil {
 		if after.Project != id {
@@ -70,7 +71,7 @@ func (s subscription) ProjectEvents(ctx context.Context, projectID_ gid.ID, afte
 	}
 	return mapped(ctx, told, func(t labelling.Told[labelling.EventDetails]) (model.ProjectMessage, time.Time) {
 		message := messageOf(t)
-		reached(op, message)
+		reached[model.EventCursor](op, message)
 		return message, t.Looked
 	}), nil
 }

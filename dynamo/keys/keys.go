@@ -227,20 +227,22 @@ func ChangedRange(since time.Time) (low, high string) {
 	return Instant(since), ":"
 }
 
-// cleanupShards is how many partitions the orders of one day are spread over: every deletion writes one, and a partition
-// takes 1,000 writes a second.
-const cleanupShards = 16
+// noteShards is how many partitions those rows are spread over that belong to no user: every deletion, or every change, writes one, and a
+// partition takes 1,000 writes a second.
+const noteShards = 16
 
-// CleanupPK is CLEANUP#<day>#<shard>: what is to be cleaned up on that day (UTC), in the shard of the note.
-func CleanupPK(day time.Time, note string) string {
+func noteShard(note string) uint32 {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(note)) // never fails
-	return cleanupPK(day, hash.Sum32()%cleanupShards)
+	return hash.Sum32() % noteShards
 }
+
+// CleanupPK is CLEANUP#<day>#<shard>: what is to be cleaned up on that day (UTC), in the shard of the note.
+func CleanupPK(day time.Time, note string) string { return cleanupPK(day, noteShard(note)) }
 
 // CleanupPKs returns the partitions of one day, in order.
 func CleanupPKs(day time.Time) []string {
-	all := make([]string, cleanupShards)
+	all := make([]string, noteShards)
 	for shard := range all {
 		all[shard] = cleanupPK(day, uint32(shard))
 	}
@@ -249,6 +251,26 @@ func CleanupPKs(day time.Time) []string {
 
 func cleanupPK(day time.Time, shard uint32) string {
 	return fmt.Sprintf("CLEANUP#%s#%02d", day.UTC().Format(time.DateOnly), shard)
+}
+
+// NoteOutboxPK is NOTE_OUTBOX#<shard>: where the events of a note wait until they were told.
+func NoteOutboxPK(note string) string { return noteOutboxPK(noteShard(note)) }
+
+// NoteOutboxPKs returns all partitions of the outbox of notes.
+func NoteOutboxPKs() []string {
+	all := make([]string, noteShards)
+	for shard := range all {
+		all[shard] = noteOutboxPK(uint32(shard))
+	}
+	return all
+}
+
+func noteOutboxPK(shard uint32) string { return fmt.Sprintf("NOTE_OUTBOX#%02d", shard) }
+
+// NoteOutboxSK is <instant>#<note_id>#<type>#<user_id>: events sort by when they happened. Two of a note at the same instant differ in their type,
+// or in whose share they are about.
+func NoteOutboxSK(at time.Time, note, typ, user string) string {
+	return Instant(at) + "#" + escape(note) + "#" + typ + "#" + escape(user)
 }
 
 // CleanupSK is NOTE#<note_id>.

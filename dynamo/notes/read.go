@@ -14,12 +14,15 @@ import (
 	"github.com/taggie/taggie/internal/note"
 )
 
-// Store keeps notes, versions, tags on notes, shares and tombstones.
-type Store struct{ *dynamo.DB }
+// Store keeps notes, versions, tags on notes, shares and tombstones, and the events that say what happened to them until those were told.
+type Store struct {
+	*dynamo.DB
+	Tell func(note.Event) // is called, and must not wait, when something has happened; nil where that is found in the outbox later
+}
 
 // Store returns the parts of the domain's store, all of them Notes.
 func (db Store) Store() note.Store {
-	return note.Store{Reader: db, Lists: db, Writer: db, Shares: db, Cleaner: db, Store: db}
+	return note.Store{Reader: db, Lists: db, Writer: db, Shares: db, Outbox: db, Cleaner: db, Store: db}
 }
 
 const noSuchNote = "there is no such note"
@@ -239,5 +242,5 @@ var withoutContent = dynamo.Lightest(noteRows.Light(), versionRows.Light(), shar
 // WithoutContent returns the store for reads that do not need the content of notes and versions: it may have 350 KB each.
 // What it returns must not be written back.
 func (db Store) WithoutContent() Store {
-	return Store{DB: db.Projecting(dynamo.Projections{*db.Table(dynamo.NotesTable): withoutContent})}
+	return Store{DB: db.Projecting(dynamo.Projections{*db.Table(dynamo.NotesTable): withoutContent}), Tell: db.Tell}
 }

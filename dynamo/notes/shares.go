@@ -19,12 +19,12 @@ import (
 // PutShare puts the share of a user, whatever it was before.
 //
 // Index: primary. Key: USER#<user>/SHARED#<note_id> and USER#<user>/SHARED_ENDED#<note_id>; on condition that NOTE#<id>/LOCATOR is the
-// owner's, that USER#<user>/PROFILE exists, and that USER#<user>/BLOCKED#<owner> does not. Cost: 1 TransactWriteItems of 5 rows; where the locator is missing 1 Query of GSI2, and for a note that
+// owner's, that USER#<user>/PROFILE exists, and that USER#<user>/BLOCKED#<owner> does not; the event in the outbox. Cost: 1 TransactWriteItems of 6 rows; where the locator is missing 1 Query of GSI2, and for a note that
 // another program put 2 TransactWriteItems more.
 func (db Store) PutShare(ctx context.Context, s note.Share, once idempotency.Key) error {
 	put := dynamo.Action{Table: dynamo.NotesTable, Item: shareRow(s)}
 	share := func() error {
-		return db.Transact(ctx, []dynamo.Action{
+		return db.change(ctx, note.Giving(s), []dynamo.Action{
 			put,
 			{Table: dynamo.NotesTable, Key: endedShareKey(s.User, s.Note), Remove: true},
 			{Table: dynamo.NotesTable, Key: locatorKey(s.Note), Condition: "user_id = :owner", Values: dynamo.Attrs{":owner": dynamo.Str(string(s.Owner))},
@@ -55,10 +55,10 @@ var errNotShared = errors.New("the note is not shared with the user")
 
 // DeleteShare removes the share of a user, if there is one, and leaves a row that says when it ended.
 //
-// Index: primary. Key: USER#<user>/SHARED#<note_id> on condition that it is there, and USER#<user>/SHARED_ENDED#<note_id>.
-// Cost: 1 TransactWriteItems of 2 rows; where there is no share and an idempotency key is given, 1 more.
-func (db Store) DeleteShare(ctx context.Context, s note.Share, at time.Time, once idempotency.Key) error {
-	err := db.Transact(ctx, []dynamo.Action{
+// Index: primary. Key: USER#<user>/SHARED#<note_id> on condition that it is there, and USER#<user>/SHARED_ENDED#<note_id>; the event in the
+// outbox. Cost: 1 TransactWriteItems of 3 rows; where there is no share and an idempotency key is given, 1 more.
+func (db Store) DeleteShare(ctx context.Context, s note.Share, by note.UserID, at time.Time, once idempotency.Key) error {
+	err := db.change(ctx, note.Ending(s, by, at), []dynamo.Action{
 		{Table: dynamo.NotesTable, Key: shareKey(s.User, s.Note), Remove: true, Condition: "attribute_exists(PK)",
 			Failed: func(dynamo.Attrs) error { return errNotShared }},
 		{Table: dynamo.NotesTable, Item: endedRow(s, at)},
@@ -77,23 +77,36 @@ func (db Store) onlyShares() *dynamo.DB {
 	return db.Projecting(dynamo.Projections{*db.Table(dynamo.NotesTable): shareParts, *db.IndexName(dynamo.GSI1): shareParts})
 }
 
-// ListSharesBy lists shares that a user was given by an owner, by note id, up to limit. The row of another program does not tell whose the note is:
-// the note does, unless it is deleted. Such rows come last.
+// ListSharesBy lists shares that a user was given by an owner, by note id, up to limit.
 //
 // Index: primary. Key: PK = USER#<user> AND begins_with(SK, SHARED#); of rows without an owner the notes, as in NotesByID.
 // Cost: 1 Query, one more per started megabyte of the user's shares.
 func (db Store) ListSharesBy(ctx context.Context, user, owner note.UserID, limit int) ([]note.Share, error) {
+	return db.receivedShares(ctx, user, func(by note.UserID) bool { return by == owner }, limit)
+}
+
+// ListReceived lists shares that a user was given, by note id, up to limit.
+//
+// Index: primary. Key: PK = USER#<user> AND begins_with(SK, SHARED#); of rows without an owner the notes, as in NotesByID.
+// Cost: 1 Query, one more per started megabyte of the user's shares.
+func (db Store) ListReceived(ctx context.Context, user note.UserID, limit int) ([]note.Share, error) {
+	return db.receivedShares(ctx, user, func(note.UserID) bool { return true }, limit)
+}
+
+// receivedShares lists shares of a user whose owners are wanted. The row of another program does not tell whose the note is: the note does, unless it
+// is deleted. Such rows come last.
+func (db Store) receivedShares(ctx context.Context, user note.UserID, wanted func(owner note.UserID) bool, limit int) ([]note.Share, error) {
 	low, high := dynamo.Prefixed(keys.SharedPrefix)
 	var found, unknown []note.Share
 	_, err := db.onlyShares().Query(ctx, dynamo.Span{Table: dynamo.NotesTable, PK: keys.UserPK(string(user)), Low: low, High: high}, func(item dynamo.Item) (bool, error) {
 		var s note.Share
 		err := decodeShare(item, &s)
 		s.User = user
-		switch s.Owner {
-		case owner:
-			found = append(found, s)
-		case "":
+		switch {
+		case s.Owner == "":
 			unknown = append(unknown, s)
+		case wanted(s.Owner):
+			found = append(found, s)
 		}
 		return len(found) < limit, err
 	})
@@ -109,7 +122,8 @@ func (db Store) ListSharesBy(ctx context.Context, user, owner note.UserID, limit
 		switch f := of[i].found(s.Note); {
 		case f.Err != nil && !fault.Is(f.Err, fault.NotFound):
 			return nil, f.Err
-		case f.Err == nil && f.Note.Owner == owner && len(found) < limit:
+		case f.Err == nil && wanted(f.Note.Owner) && len(found) < limit:
+			s.Owner = f.Note.Owner
 			found = append(found, s)
 		}
 	}

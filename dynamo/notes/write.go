@@ -14,11 +14,11 @@ import (
 // CreateNote puts note, locator and tag rows.
 //
 // Index: primary. Key: USER#<owner>/NOTE#<deadline>#<id> on condition that there is none, NOTE#<id>/LOCATOR,
-// USER#<owner>/TAG#<tag>#NOTE#<id> per tag. Cost: 1 TransactWriteItems of 2 to 42 rows.
+// USER#<owner>/TAG#<tag>#NOTE#<id> per tag; the event in the outbox. Cost: 1 TransactWriteItems of 3 to 43 rows.
 func (db Store) CreateNote(ctx context.Context, n note.Note, once idempotency.Key) error {
 	actions := []dynamo.Action{db.putNew(n), {Table: dynamo.NotesTable, Item: locatorRow(n)}}
 	return db.Spend(allowedNotes, string(n.Owner), 1, func() error {
-		return db.Transact(ctx, append(actions, tagChanges(n, nil, n.Tags)...), once)
+		return db.change(ctx, note.Creation(n), append(actions, tagChanges(n, nil, n.Tags)...), once)
 	})
 }
 
@@ -57,7 +57,7 @@ func tagChanges(n note.Note, from, to []tag.Tag) []dynamo.Action {
 //
 // Index: primary. Key: USER#<owner>/NOTE#<deadline>#<id> on condition of its version, and where it moves to;
 // NOTE#<id>/LOCATOR; NOTE_HISTORY#<id>/VER#<version> if a version is kept; USER#<owner>/TAG#<tag>#NOTE#<id>
-// per tag that differs; USER#<editor>/SHARED#<id> as a condition. Cost: 1 TransactWriteItems of 2 to 86 rows.
+// per tag that differs; USER#<editor>/SHARED#<id> as a condition; the event in the outbox. Cost: 1 TransactWriteItems of 3 to 87 rows.
 func (db Store) UpdateNote(ctx context.Context, editor note.UserID, before, after note.Note, keepVersion *note.Version, once idempotency.Key) error {
 	var actions []dynamo.Action
 	if editor != before.Owner {
@@ -85,7 +85,7 @@ func (db Store) UpdateNote(ctx context.Context, editor note.UserID, before, afte
 		}
 		actions = append(actions, dynamo.Action{Table: dynamo.NotesTable, Item: versionRow(before.Owner, *keepVersion)})
 	}
-	return db.Transact(ctx, append(actions, tagChanges(after, before.Tags, after.Tags)...), once)
+	return db.change(ctx, note.Alteration(before, after), append(actions, tagChanges(after, before.Tags, after.Tags)...), once)
 }
 
 // mayEdit makes the share of the editor a condition: it may be revoked at this moment.
@@ -103,8 +103,8 @@ func mayEdit(editor note.UserID, id note.ID) dynamo.Action {
 // until the deletion can no longer be undone; lists leave them out.
 //
 // Index: primary. Key: USER#<owner>/TOMBSTONE#<id>; USER#<owner>/NOTE#<deadline>#<id> on condition of its version;
-// NOTE#<id>/LOCATOR; USER#<owner>/TAG#<tag>#NOTE#<id> per tag; CLEANUP#<day>#<shard>/NOTE#<id>. Cost: 1
-// TransactWriteItems of 4 to 44 rows.
+// NOTE#<id>/LOCATOR; USER#<owner>/TAG#<tag>#NOTE#<id> per tag; CLEANUP#<day>#<shard>/NOTE#<id>; the event in
+// the outbox. Cost: 1 TransactWriteItems of 5 to 45 rows.
 func (db Store) DeleteNote(ctx context.Context, n note.Note, d note.Deleted, once idempotency.Key) error {
 	actions := []dynamo.Action{
 		{Table: dynamo.NotesTable, Item: tombstoneRow(n, d), Condition: "attribute_not_exists(PK)", Failed: conflict},
@@ -112,13 +112,13 @@ func (db Store) DeleteNote(ctx context.Context, n note.Note, d note.Deleted, onc
 		{Table: dynamo.NotesTable, Key: locatorKey(n.ID), Remove: true},
 		{Table: dynamo.NotesTable, Item: cleanupRow(cleanupOf(n, d))},
 	}
-	return db.Transact(ctx, append(actions, tagChanges(n, n.Tags, nil)...), once)
+	return db.change(ctx, note.Deletion(n, d), append(actions, tagChanges(n, n.Tags, nil)...), once)
 }
 
 // UndeleteNote puts note, locator and tag rows back and removes the tombstone and the order to clean up.
 //
 // Index: primary. Key: as for DeleteNote, on condition that the tombstone is the same and its clean-up has not begun.
-// Cost: 1 TransactWriteItems of 4 to 44 rows.
+// Cost: 1 TransactWriteItems of 5 to 45 rows.
 func (db Store) UndeleteNote(ctx context.Context, n note.Note, d note.Deleted, once idempotency.Key) error {
 	put := db.putNew(n)
 	put.Failed = func(dynamo.Attrs) error { return fault.New(fault.NotFound, noSuchNote) }
@@ -130,7 +130,7 @@ func (db Store) UndeleteNote(ctx context.Context, n note.Note, d note.Deleted, o
 		{Table: dynamo.NotesTable, Item: locatorRow(n)},
 		{Table: dynamo.NotesTable, Key: cleanupKey(cleanupOf(n, d)), Remove: true},
 	}
-	return db.Transact(ctx, append(actions, tagChanges(n, nil, n.Tags)...), once)
+	return db.change(ctx, note.Return(n), append(actions, tagChanges(n, nil, n.Tags)...), once)
 }
 
 // cleanupOf returns the order to clean up that a deletion leaves.

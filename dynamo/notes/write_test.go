@@ -90,7 +90,7 @@ func TestWritesRecogniseTheirOwnRows(t *testing.T) {
 			return w.Notes.PutShare(t.Context(), note.Share{Note: n.ID, Owner: ada, User: grace, Permission: note.View, SharedAt: w.Clock.Now()}, k)
 		}},
 		{"unshare", func(k idempotency.Key) error {
-			return w.Notes.DeleteShare(t.Context(), note.Share{Note: n.ID, Owner: ada, User: grace}, w.Clock.Now(), k)
+			return w.Notes.DeleteShare(t.Context(), note.Share{Note: n.ID, Owner: ada, User: grace}, ada, w.Clock.Now(), k)
 		}},
 		{"sign up", func(k idempotency.Key) error {
 			return w.Users.CreateUser(t.Context(), user.User{ID: user.ID("of " + k.Key), Email: k.Key + "@example.com", Version: 1}, "issuer", "s "+k.Key, k)

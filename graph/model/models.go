@@ -982,6 +982,14 @@ func (NoteConflict) IsDeleteNoteProblem() {}
 
 func (NoteConflict) IsRestoreVersionProblem() {}
 
+// Events were missed. A `NotePosition` follows; what changed until then, `noteChanges` tells.
+type NoteGap struct {
+	// A sentence for people.
+	Message string `json:"message"`
+}
+
+func (NoteGap) IsNoteMessage() {}
+
 // The effort is the caller's own. Another user must review it.
 type OwnEffort struct {
 	Message string `json:"message"`

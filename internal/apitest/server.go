@@ -89,7 +89,7 @@ func NewServer(t *testing.T, change ...func(*config.Config)) *Server {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), Patience)
 		defer cancel()
 		assert.NoError(t, a.Sockets.Shutdown(ctx))
-		a.Labelling.Hub.Close()
+		a.CloseStreams()
 		web.Close()
 	})
 	s.URL = web.URL
@@ -196,7 +196,7 @@ func (s *Server) beside(d time.Duration, told bool) *Server {
 	web := httptest.NewServer(comparing(s.T, a.Handler))
 	s.T.Cleanup(func() {
 		assert.NoError(s.T, a.Sockets.Shutdown(context.WithoutCancel(s.T.Context())))
-		a.Labelling.Hub.Close()
+		a.CloseStreams()
 		web.Close()
 	})
 	other.URL = web.URL

@@ -57,6 +57,7 @@ type Application struct {
 	Tasks     *jobs.Tasks
 	tags      *filetag.Service
 	Labelling *labeller
+	Following following
 	Sockets   *connection.Registry
 	Revoked   revocations
 	metrics   *telemetry.Metrics
@@ -78,10 +79,12 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	}
 	now := s.Clock.Now
 	metrics.Clock(s.Clock.Ahead)
-	usersStore, notesStore, entitiesStore := users.Store{DB: s.DB}, notes.Store{DB: s.DB}, entities.Store{DB: s.DB}
+	a.Labelling = newLabeller(s, cfg, metrics, log)
+	a.Following = newFollowing(a.Labelling.Queue, s, cfg, log)
+	usersStore, notesStore, entitiesStore := users.Store{DB: s.DB}, notes.Store{DB: s.DB, Tell: a.Following.Teller.Tell}, entities.Store{DB: s.DB}
 	projectsStore, scoresStore, itemsStore := projects.Store{DB: s.DB}, scores.Store{DB: s.DB}, scores.Items{DB: s.DB}
 	inRedis := edge.Redis{Client: s.Redis, Prefix: cfg.RedisPrefix}
-	news := edge.NewRevocations(inRedis, cfg.TablePrefix+"users")
+	news := edge.NewNews(inRedis, "revocations", cfg.TablePrefix+"users")
 	users := user.NewService(user.Options{
 		Store: usersStore, Probes: edge.NewLimiter(inRedis, cfg.TablePrefix+"email", user.MaxTries, user.TryEvery, time.Now), Announcer: news, Now: s.Clock.Agreed, NewID: newID,
 	})
@@ -89,7 +92,6 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	notes := note.NewService(note.Options{Store: notesStore.Store(), People: users, Now: now, NewID: newID})
 	a.cleaning = note.NewCleaning(notesStore, now)
 	entities := entity.NewService(entity.Options{Store: entitiesStore, People: users, Now: now, NewID: newID})
-	a.Labelling = newLabeller(s, cfg, metrics, log)
 	metrics.Sockets(a.Sockets.Open)
 	scores := score.NewService(score.Options{Store: scoresStore, Contents: s.Bucket, Now: now, NewID: newID})
 	pictures, err := thumbnails()
@@ -139,7 +141,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	options := httpapi.Options{
 		AnswerBytes: memory.Limit() / 4,
 		Schema: graph.NewExecutableSchema(graph.Config{Resolvers: &resolvers.Resolver{
-			Users: users, Notes: notes, Entities: entities, Projects: projects, Labelling: a.Labelling.service, Hub: a.Labelling.Hub,
+			Users: users, Notes: notes, Entities: entities, Projects: projects, Labelling: a.Labelling.service, Hub: a.Labelling.Hub, Following: a.Following.Hub,
 			Scores: scores, Items: items, FileTags: tags, Files: s.Bucket, Cursors: page.NewCodec(secrets...),
 		}}),
 		Loaders: loaders.Sources{
@@ -183,6 +185,13 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	}
 	a.Handler, err = httpapi.New(options)
 	return a, err
+}
+
+// CloseStreams ends what tells subscribers of projects and notes.
+func (a *Application) CloseStreams() {
+	a.Labelling.Hub.Close()
+	a.Following.Hub.Close()
+	a.Following.Teller.Close()
 }
 
 // accepting fails while the server is on its way out, so that a load balancer sends nothing more.

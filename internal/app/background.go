@@ -22,6 +22,9 @@ func (a *Application) work(ctx context.Context) {
 			jobs.Run(ctx, a.Log, jobs.Job{Name: "remove expired rows", Every: time.Hour, Do: a.Stores.DB.SweepExpired})
 		})
 	}
+	running.Go(func() {
+		jobs.Run(ctx, a.Log, jobs.Job{Name: "tell what was left in the outbox of notes", Every: leftEvery, Do: a.Following.Relay})
+	})
 	running.Go(func() { a.Tasks.Run(ctx) })
 	running.Go(func() { a.Labelling.Run(ctx, a.Log) })
 	running.Wait()

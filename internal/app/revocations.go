@@ -20,7 +20,7 @@ import (
 // revocations are what a server does about users whose tokens are revoked: those who sign in are looked at anew, those who
 // have sockets lose them. Redis tells it at once; without it, DynamoDB tells it within some seconds.
 type revocations struct {
-	news    *edge.Revocations
+	news    *edge.News
 	Users   *user.Service
 	sockets *connection.Registry
 	Every   time.Duration // about how often DynamoDB is asked

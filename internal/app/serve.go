@@ -180,11 +180,14 @@ func (a *Application) Serve(ctx context.Context, listener net.Listener, started 
 	running.Go(func() {
 		jobs.Run(working, a.Log, jobs.Job{Name: "ask Redis the time", Every: timeEvery, Do: a.Labelling.AskTime})
 	})
+	running.Go(func() {
+		jobs.Run(working, a.Log, jobs.Job{Name: "remove what was told of notes from the outbox", Every: sweepEvery, Do: a.Following.Teller.Sweep})
+	})
 	running.Go(func() { started(background) })
 	defer running.Wait()
 	defer rest()
 	defer stop()
-	defer a.Labelling.Hub.Close()
+	defer a.CloseStreams()
 
 	var engineFailed <-chan error
 	if a.Stores.Engines != nil {
@@ -214,7 +217,7 @@ func (a *Application) Serve(ctx context.Context, listener net.Listener, started 
 	go func() {
 		err := a.Sockets.Shutdown(draining) // which the HTTP server knows nothing of
 		// Only now: on a socket, a stream that ends by itself would tell the client that there is nothing more to come.
-		a.Labelling.Hub.Close()
+		a.CloseStreams()
 		a.Labelling.Rebuild.Close()
 		ended <- err
 	}()

@@ -1,8 +1,8 @@
 // Package edge keeps in Redis what the front of the server needs there.
 //
-// It knows rates, budgets, persisted documents and who tells whom of revocations. It must
+// It knows rates, budgets, persisted documents and how servers tell one another of news. It must
 // not know the domain or the graph. Everything here may vanish at any moment:
-// Redis is disposable. Start reading at [Limiter], [Budget] and [Revocations].
+// Redis is disposable. Start reading at [Limiter], [Budget] and [News].
 package edge
 
 import (

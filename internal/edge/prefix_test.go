@@ -36,10 +36,10 @@ func TestSeveralInOneRedisSeeNothingOfOneAnother(t *testing.T) {
 				assert.Regexp(t, `:[ab]:taggie:`, key)
 			}
 		}
-		n := follow(t, NewRevocations(a, "users"))
+		n := follow(t, NewNews(a, "revocations", "users"))
 		<-n.joined
-		require.NoError(t, NewRevocations(b, "users").Announce(t.Context(), "lin", time.UnixMilli(0)))
-		require.NoError(t, NewRevocations(a, "users").Announce(t.Context(), "ada", time.UnixMilli(0)))
+		require.NoError(t, NewNews(b, "revocations", "users").Announce(t.Context(), "lin", time.UnixMilli(0)))
+		require.NoError(t, NewNews(a, "revocations", "users").Announce(t.Context(), "ada", time.UnixMilli(0)))
 		assert.Equal(t, "ada 1970-01-01T00:00:00Z", <-n.told)
 	})
 }

@@ -328,12 +328,14 @@ func (s *Service) Unshare(ctx context.Context, in DeleteShare) error {
 		return domain.SignUpFirst()
 	}
 	_, err := domain.Once(ctx, s.guard(), "unshareNote", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (struct{}, error) {
+		share := Share{Note: in.Note, User: in.User}
 		if in.User != self {
 			if _, err := s.get(ctx, in.Note, Owner); err != nil {
 				return struct{}{}, err
 			}
+			share.Owner = self
 		}
-		return struct{}{}, s.o.Store.DeleteShare(ctx, Share{Note: in.Note, User: in.User}, domain.Later(s.o.Now, time.Time{}), once.With(string(in.Note)))
+		return struct{}{}, s.o.Store.DeleteShare(ctx, share, self, domain.Later(s.o.Now, time.Time{}), once.With(string(in.Note)))
 	}, func(context.Context, []string) (struct{}, error) { return struct{}{}, nil })
 	return err
 }
@@ -371,7 +373,7 @@ func (s *Service) EndShares(ctx context.Context, in EndShares) (ended []ID, more
 	group.SetLimit(endingAtOnce)
 	for n, share := range shares {
 		group.Go(func() error {
-			errs[n] = s.o.Store.DeleteShare(ctx, share, at, idempotency.Key{})
+			errs[n] = s.o.Store.DeleteShare(ctx, share, self, at, idempotency.Key{})
 			return nil
 		})
 	}

@@ -15,6 +15,7 @@ type Store struct {
 	Lists
 	Writer
 	Shares
+	Outbox
 	Cleaner
 	idempotency.Store
 }
@@ -99,7 +100,7 @@ type Found struct {
 	Err  error
 }
 
-// Writer changes notes. Each method is atomic and records the idempotency key with the effect; it returns
+// Writer changes notes. Each method is atomic, puts an [Event] of what it does into the [Outbox], and records the idempotency key with the effect; it returns
 // *idempotency.Replayed when the key was used before. Editor is who does it: when that is not the owner, the share
 // that permits it is a condition of the change, and NotFound tells that it is gone.
 type Writer interface {
@@ -115,13 +116,15 @@ type Writer interface {
 	UndeleteNote(ctx context.Context, n Note, deleted Deleted, once idempotency.Key) error
 }
 
-// Shares keeps who has access to what.
+// Shares keeps who has access to what. What changes a share puts an [Event] into the [Outbox].
 type Shares interface {
 	// PutShare creates the share or changes its permission; note and user must exist. NotFound when the note does not
 	// exist or is not the owner's, *[UnknownUser] when the user does not, or has blocked the owner.
 	PutShare(ctx context.Context, s Share, once idempotency.Key) error
-	// DeleteShare ends the share if there is one, at that time.
-	DeleteShare(ctx context.Context, s Share, at time.Time, once idempotency.Key) error
+	// DeleteShare ends the share if there is one, at that time. Its owner may be unknown.
+	DeleteShare(ctx context.Context, s Share, by UserID, at time.Time, once idempotency.Key) error
+	// ListReceived lists the shares that a user was given, by note id, up to limit, those of deleted notes included. It sees every acknowledged write.
+	ListReceived(ctx context.Context, user UserID, limit int) ([]Share, error)
 	// ListSharesBy lists shares that a user was given by an owner, by note id, up to limit, those of deleted notes included. It sees every
 	// acknowledged write.
 	ListSharesBy(ctx context.Context, user, owner UserID, limit int) ([]Share, error)

@@ -74,6 +74,8 @@ var suite = []struct {
 	{"events", testEvents},
 	{"events arrive", testEventsArrive},
 	{"events have gaps", testGaps},
+	{"events of notes", testNoteEvents},
+	{"events of notes are trimmed", testNoteEventsAreTrimmed},
 	{"snapshot", testSnapshot},
 	{"presence", testPresence},
 	{"messages", testMessages},

@@ -80,6 +80,8 @@ var (
 	wholeSource string
 	//go:embed lua/condemn.lua
 	condemnSource string
+	//go:embed lua/append.lua
+	appendSource string
 
 	reserveScript    = guarded(reserveSource)
 	cancelScript     = guarded(cancelSource)
@@ -110,6 +112,7 @@ var (
 	fitsScript       = script(fitsSource)
 	wholeScript      = script(wholeSource)
 	condemnScript    = script(condemnSource)
+	appendScript     = script(appendSource)
 )
 
 func script(source string) *redis.Script { return redis.NewScript(prelude + source) }

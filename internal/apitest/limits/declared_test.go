@@ -22,6 +22,7 @@ import (
 	"github.com/taggie/taggie/internal/edge"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/filetag"
+	"github.com/taggie/taggie/internal/follow"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/httpapi"
 	"github.com/taggie/taggie/internal/httpapi/admission"
@@ -51,7 +52,7 @@ func declared(t *testing.T) []limit.Room {
 		{Name: "internal/config", Limits: set}, {Name: "internal/httpapi", Limits: httpapi.Limits()}, {Name: "internal/httpapi/request", Limits: request.Limits()}, {Name: "internal/httpapi/admission", Limits: admission.Limits()}, {Name: "internal/httpapi/execution", Limits: execution.Limits()}, {Name: "internal/httpapi/connection", Limits: connection.Limits()}, {Name: "internal/httpapi/socket", Limits: socket.Limits()}, {Name: "internal/httpapi/present", Limits: present.Limits()}, {Name: "internal/httpapi/document", Limits: document.Limits()}, {Name: "internal/edge", Limits: edge.Limits()},
 		{Name: "internal/auth", Limits: auth.Limits()}, {Name: "internal/gid", Limits: gid.Limits()}, {Name: "internal/page", Limits: page.Limits()},
 		{Name: "internal/idempotency", Limits: idempotency.Limits()}, {Name: "internal/user", Limits: user.Limits()},
-		{Name: "internal/note", Limits: note.Limits()}, {Name: "internal/tag", Limits: tag.Limits()}, {Name: "internal/entity", Limits: entity.Limits()},
+		{Name: "internal/note", Limits: note.Limits()}, {Name: "internal/follow", Limits: follow.Limits()}, {Name: "internal/tag", Limits: tag.Limits()}, {Name: "internal/entity", Limits: entity.Limits()},
 		{Name: "internal/project", Limits: project.Limits()}, {Name: "internal/labelling", Limits: labelling.Limits()},
 		{Name: "internal/score", Limits: score.Limits()}, {Name: "internal/filetag", Limits: filetag.Limits()}, {Name: "dynamo", Limits: dynamo.Limits()},
 	}
@@ -81,7 +82,7 @@ func TestLimitsHaveCodesOfTheContract(t *testing.T) {
 	t.Parallel()
 	schema, err := os.ReadFile("schema.graphqls")
 	require.NoError(t, err)
-	codes := map[string]bool{"ProjectGap": true} // which is no problem, but what a subscription goes on with
+	codes := map[string]bool{"ProjectGap": true, "NoteGap": true} // which are no problems, but what subscriptions go on with
 	_, rest, _ := strings.Cut(string(schema), "\nenum ErrorCode {")
 	enum, _, _ := strings.Cut(rest, "\n}")
 	for _, m := range regexp.MustCompile(`(?m)^  ([A-Z_]+)$`).FindAllStringSubmatch(enum, -1) {
@@ -120,6 +121,8 @@ var noLimits = map[string]string{
 	"resolvers.maxNodes":                         "as internal/page has it",
 	"internal/auth.maxAge":                       "how long keys of the issuer are used",
 	"internal/auth.maxAnswer":                    "of the issuer",
+	"internal/follow.maxCursor":                  "follows from the owners",
+	"internal/follow.maxWaiting":                 "what is beyond is told by the outbox",
 	"internal/filetag.MaxShards":                 "of a setting, which says so",
 	"internal/filetag.maxUses":                   "how a score is searched that shows an item",
 	"internal/filetag.maxUsesOfStranger":         "how a score is searched that shows an item",

@@ -96,6 +96,12 @@ func provokedNotes() map[string]map[string]provocation {
 			}),
 			"Time to undo a deletion, a note": testedIn("internal/storetest/notetest", "testUndoEndsAfter30Days", "fault.NotFound"),
 		},
+		"internal/follow": {
+			"Users who share notes with the caller, `noteEvents`":                           testedIn("internal/follow", "TestOwnersAndSharesAreBounded", "MaxOwners"),
+			"Notes shared with the caller, `noteEvents`":                                    testedIn("internal/follow", "TestOwnersAndSharesAreBounded", "MaxShares"),
+			"Events kept for subscribers that resume, a user's notes":                       testedIn("internal/queue", "testNoteEventsAreTrimmed", "follow.MaxEvents"),
+			"Time for which they are kept without a change or a subscriber, a user's notes": testedIn("internal/queue", "testNoteEventsAreTrimmed", "follow.KeptFor"),
+		},
 		"internal/tag": {"Size, a tag, in which `#`, `:` and `%` count three each": mutated("createNote", func(p *provoker) apitest.Vars { return noteWith(apitest.Vars{"tags": []string{p.long()}}) })},
 		"internal/entity": {
 			"Scopes created, a user": asked(func(p *provoker) *apitest.Answer {

@@ -223,6 +223,10 @@ var starts = map[string][]string{
 
 	"TeamStatistics": {`query project(id: $project) . viewerMember . team . statistics`},
 
+	"NotePosition": {`subscription noteEvents`},
+	"NoteEvent":    {`subscription noteEvents(after: $noteCursor)`},
+	"NoteGap":      {`subscription noteEvents(after: $forgedNoteCursor)`},
+
 	"ProjectSnapshot": {`subscription projectEvents(projectId: $project)`},
 	"ProjectEvent":    {`subscription projectEvents(projectId: $project, after: $cursor)`},
 	"ProjectGap":      {`subscription projectEvents(projectId: $project, after: $forged)`},

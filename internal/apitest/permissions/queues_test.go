@@ -15,8 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/apitest"
+	"github.com/taggie/taggie/internal/follow"
 	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/queue"
 )
 
 // holder is whose work documents are about: the role's own, if it may work in the project, else the owner's.
@@ -83,6 +86,23 @@ func (w *world) renewItems() {
 	w.follow(l)
 }
 
+// followNotes has an event of which everything is known after $noteCursor, a cursor of the owner.
+func (w *world) followNotes() {
+	w.T.Helper()
+	stream := w.owner.Subscribe(`subscription { noteEvents { ... on NotePosition { cursor } } }`, nil)
+	w.ids["noteCursor"] = stream.Message().Str("cursor")
+	stream.Close()
+	forged, err := follow.ParseCursor(w.ids["noteCursor"])
+	require.NoError(w.T, err)
+	forged.Own = "1-1"
+	w.ids["forgedNoteCursor"] = forged.String()
+	owner, with := note.UserID(apitest.GlobalKey(w.T, w.ids["owner"])[1]), note.UserID(apitest.GlobalKey(w.T, w.ids["edit"])[1])
+	_, err = queue.NoteEvents{Queue: w.App.Labelling.Queue}.Append(w.T.Context(), owner, follow.Entry{Event: note.Event{
+		Type: note.Shared, Note: note.ID(apitest.GlobalKey(w.T, w.ids["note"])[1]), Owner: owner, By: owner, With: with, Version: 1, At: time.Now(),
+	}}, true)
+	require.NoError(w.T, err)
+}
+
 // follow has the queue of the project follow all that happened, with an event of which everything is known after $cursor, and somebody
 // who is online.
 func (w *world) follow(l apitest.Crew) {
@@ -97,6 +117,7 @@ func (w *world) follow(l apitest.Crew) {
 		User: labelling.UserID(apitest.GlobalKey(w.T, w.ids["edit"])[1]), Author: labelling.UserID(apitest.GlobalKey(w.T, w.ids["owner"])[1]), At: time.Now(),
 	})
 	require.NoError(w.T, err)
+	w.followNotes()
 	w.redis().ZAdd(w.T.Context(), "taggie:project:online:{"+string(l.Key())+"}", redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: apitest.GlobalKey(w.T, w.ids["edit"])[1]})
 	w.renewRebuild()
 }

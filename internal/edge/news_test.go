@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRevocationsChannel(t *testing.T) {
-	assert.Equal(t, "taggie:revocations:t_users", Redis{}.revocationsChannel("t_users"))
+func TestNewsChannel(t *testing.T) {
+	assert.Equal(t, "taggie:revocations:t_users", Redis{}.newsChannel("revocations", "t_users"))
 }
 
 // news is what a follower is told, in its order.
@@ -24,7 +24,7 @@ type news struct {
 	stop   context.CancelFunc
 }
 
-func follow(t *testing.T, r *Revocations) *news {
+func follow(t *testing.T, r *News) *news {
 	ctx, cancel := context.WithCancel(t.Context())
 	n := &news{joined: make(chan struct{}, 10), told: make(chan string, 10), ended: make(chan error, 1), stop: cancel}
 	go func() {
@@ -45,9 +45,9 @@ func follow(t *testing.T, r *Revocations) *news {
 
 func TestEveryFollowerIsTold(t *testing.T) {
 	both(t, func(t *testing.T, client redis.UniversalClient) {
-		r := NewRevocations(Redis{Client: client}, t.Name())
+		r := NewNews(Redis{Client: client}, "revocations", t.Name())
 		r.patience = time.Minute
-		first, second, other := follow(t, r), follow(t, r), follow(t, NewRevocations(Redis{Client: client}, "another"))
+		first, second, other := follow(t, r), follow(t, r), follow(t, NewNews(Redis{Client: client}, "revocations", "another"))
 		for _, n := range []*news{first, second, other} {
 			<-n.joined
 		}
@@ -72,11 +72,11 @@ func TestWhoLostTheConnectionLooksAgain(t *testing.T) {
 		}
 		follower := redis.NewClient(&options)
 		t.Cleanup(func() { assert.NoError(t, follower.Close()) })
-		n := follow(t, NewRevocations(Redis{Client: follower}, t.Name()))
+		n := follow(t, NewNews(Redis{Client: follower}, "revocations", t.Name()))
 		<-n.joined
 		require.NoError(t, (<-conns).Close())
 		<-n.joined
-		r := NewRevocations(Redis{Client: client}, t.Name())
+		r := NewNews(Redis{Client: client}, "revocations", t.Name())
 		r.patience = time.Minute
 		require.NoError(t, r.Announce(t.Context(), "later", time.UnixMilli(0)))
 		assert.Equal(t, "later 1970-01-01T00:00:00Z", <-n.told)
@@ -86,7 +86,7 @@ func TestWhoLostTheConnectionLooksAgain(t *testing.T) {
 func TestFollowingEndsWithWhatKeepsFromLooking(t *testing.T) {
 	both(t, func(t *testing.T, client redis.UniversalClient) {
 		away := errors.New("the store is away")
-		err := NewRevocations(Redis{Client: client}, t.Name()).Follow(t.Context(), func(context.Context) error { return away }, nil)
+		err := NewNews(Redis{Client: client}, "revocations", t.Name()).Follow(t.Context(), func(context.Context) error { return away }, nil)
 		require.ErrorIs(t, err, away)
 	})
 }
@@ -94,7 +94,7 @@ func TestFollowingEndsWithWhatKeepsFromLooking(t *testing.T) {
 func TestFollowingEndsWithWhatKeepsFromHeeding(t *testing.T) {
 	both(t, func(t *testing.T, client redis.UniversalClient) {
 		away := errors.New("the store is away")
-		r := NewRevocations(Redis{Client: client}, t.Name())
+		r := NewNews(Redis{Client: client}, "revocations", t.Name())
 		r.patience = time.Minute
 		err := r.Follow(t.Context(), func(ctx context.Context) error { return r.Announce(ctx, "a user", time.Now()) },
 			func(context.Context, string, time.Time) error { return away })
@@ -106,7 +106,7 @@ func TestAnnouncementsDoNotWaitForLong(t *testing.T) {
 	addr, _ := mute(t)
 	client := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true, MaxRetries: -1, DisableIdentity: true})
 	t.Cleanup(func() { _ = client.Close() })
-	r := NewRevocations(Redis{Client: client}, "x")
+	r := NewNews(Redis{Client: client}, "revocations", "x")
 	r.patience = 10 * time.Millisecond
 	require.Error(t, r.Announce(t.Context(), "a user", time.Now()))
 }

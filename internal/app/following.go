@@ -1,0 +1,48 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/taggie/taggie/dynamo/notes"
+	"github.com/taggie/taggie/internal/config"
+	"github.com/taggie/taggie/internal/edge"
+	"github.com/taggie/taggie/internal/follow"
+	"github.com/taggie/taggie/internal/queue"
+)
+
+// following is what tells of notes, wired.
+type following struct {
+	Teller *follow.Teller
+	Hub    *follow.Hub
+	turn   func(ctx context.Context, what string, lasts time.Duration) (bool, error)
+}
+
+// newFollowing wires what tells of notes. Nothing runs until somebody listens to the hub, which is to be closed, or something happens.
+func newFollowing(q *queue.Queue, s *Stores, cfg config.Config, log *slog.Logger) following {
+	store, kept := notes.Store{DB: s.DB}, queue.NoteEvents{Queue: q}
+	news := edge.NewNews(edge.Redis{Client: s.Redis, Prefix: cfg.RedisPrefix}, "notes", cfg.TablePrefix+"notes")
+	return following{
+		Teller: follow.NewTeller(follow.TellerOptions{Outbox: store, Streams: kept, News: news, Now: s.Clock.Now, Log: log}),
+		Hub:    follow.NewHub(follow.HubOptions{Streams: kept, News: news, Shares: store, Patience: cfg.StreamPatience, Log: log}),
+		turn:   q.Turn,
+	}
+}
+
+const (
+	// sweepEvery is how often a server removes from the outbox of notes what it has told.
+	sweepEvery = time.Second
+	// leftEvery is how often is looked for what others left there, by one server.
+	leftEvery = 2 * time.Second
+)
+
+// Relay tells what others left in the outbox, which one server at a time looks for. While Redis does not answer, nobody does.
+func (f following) Relay(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, backlogPatience)
+	defer cancel()
+	if mine, err := f.turn(bounded, "notes", leftEvery/2); err != nil || !mine {
+		return err
+	}
+	return f.Teller.Relay(ctx)
+}

@@ -1,0 +1,389 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/note"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// world is the stores, in memory.
+type world struct {
+	mu      sync.Mutex
+	streams map[UserID][]Entry
+	ids     int
+	away    bool
+	shares  map[UserID][]note.Share
+	outbox  []note.Event
+	deletes int
+	joined  func(context.Context) error
+	told    func(context.Context, string, time.Time) error
+	*Hub
+	*Teller
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{streams: map[UserID][]Entry{}, shares: map[UserID][]note.Share{}}
+	log := slog.New(slog.DiscardHandler)
+	w.Hub = NewHub(HubOptions{Streams: w, News: w, Shares: w, Log: log})
+	w.Teller = NewTeller(TellerOptions{Outbox: w, Streams: w, News: w, Now: time.Now, Log: log})
+	t.Cleanup(w.Hub.Close)
+	return w
+}
+
+var errAway = fault.New(fault.Unavailable, "away")
+
+func (w *world) Append(_ context.Context, of UserID, e Entry, always bool) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.away {
+		return "", errAway
+	}
+	for _, was := range w.streams[of] {
+		if was.Event == e.Event {
+			return was.ID, nil
+		}
+	}
+	if len(w.streams[of]) == 0 && !always {
+		return "", nil
+	}
+	return w.put(of, e), nil
+}
+
+func (w *world) put(of UserID, e Entry) string {
+	w.ids++
+	e.ID = fmt.Sprintf("%d-0", w.ids)
+	w.streams[of] = append(w.streams[of], e)
+	return e.ID
+}
+
+func (w *world) End(_ context.Context, of UserID) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.away {
+		return "", errAway
+	}
+	if all := w.streams[of]; len(all) > 0 {
+		return all[len(all)-1].ID, nil
+	}
+	return w.put(of, Entry{}), nil
+}
+
+func (w *world) Read(_ context.Context, of UserID, after string, n int) ([]Entry, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.away {
+		return nil, errAway
+	}
+	all := w.streams[of]
+	i := slices.IndexFunc(all, func(e Entry) bool { return e.ID == after })
+	if i < 0 {
+		return nil, ErrGap
+	}
+	all = all[i+1:]
+	return slices.Clone(all[:min(n, len(all))]), nil
+}
+
+func (w *world) Announce(ctx context.Context, id string, at time.Time) error {
+	w.mu.Lock()
+	told := w.told
+	w.mu.Unlock()
+	if told == nil {
+		return nil
+	}
+	return told(ctx, id, at)
+}
+
+func (w *world) Follow(ctx context.Context, joined func(context.Context) error, told func(context.Context, string, time.Time) error) error {
+	w.mu.Lock()
+	w.told = told
+	w.mu.Unlock()
+	err := joined(ctx)
+	<-ctx.Done()
+	return err
+}
+
+func (w *world) ListReceived(_ context.Context, user UserID, limit int) ([]note.Share, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := w.shares[user]
+	return slices.Clone(all[:min(limit, len(all))]), nil
+}
+
+func (w *world) ListOutbox(context.Context, time.Time, int) ([]note.Event, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.outbox), nil
+}
+
+func (w *world) DeleteOutbox(_ context.Context, told []note.Event) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.deletes++
+	w.outbox = slices.DeleteFunc(w.outbox, func(e note.Event) bool { return slices.Contains(told, e) })
+	return nil
+}
+
+// shareAll replaces what is shared with a user.
+func (w *world) shareAll(with UserID, shares ...note.Share) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.shares[with] = shares
+}
+
+// cut loses all but the last n events of a user.
+func (w *world) cut(of UserID, n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.streams[of] = w.streams[of][len(w.streams[of])-n:]
+}
+
+func (w *world) happens(t *testing.T, events ...note.Event) {
+	t.Helper()
+	for _, e := range events {
+		require.NoError(t, w.tell(t.Context(), e))
+	}
+}
+
+var clock int
+
+func change(owner UserID, id note.ID) note.Event {
+	clock++
+	return note.Event{Type: note.Changed, Note: id, Owner: owner, By: owner, Version: clock, At: time.UnixMilli(int64(clock))}
+}
+
+func giving(s note.Share) note.Event {
+	clock++
+	s.SharedAt = time.UnixMilli(int64(clock))
+	return note.Giving(s)
+}
+
+func as(t *testing.T, u UserID) context.Context {
+	return viewer.With(t.Context(), viewer.Viewer{Identity: viewer.Identity{Issuer: "i", Subject: string(u)}, UserID: u})
+}
+
+func (w *world) listen(t *testing.T, u UserID, after *Cursor) <-chan Told {
+	t.Helper()
+	told, err := w.Listen(as(t, u), after)
+	require.NoError(t, err)
+	return told
+}
+
+func next(t *testing.T, told <-chan Told) Told {
+	t.Helper()
+	select {
+	case one, open := <-told:
+		require.True(t, open, "it has ended")
+		return one
+	case <-time.After(time.Minute):
+		require.Fail(t, "nothing came")
+	}
+	return Told{}
+}
+
+// expect takes these events, and returns the cursor of the last one.
+func expect(t *testing.T, told <-chan Told, events ...note.Event) *Cursor {
+	t.Helper()
+	var c Cursor
+	for _, e := range events {
+		one := next(t, told)
+		require.NotNil(t, one.Event, "%+v", one)
+		require.Equal(t, e, *one.Event)
+		c = one.Cursor()
+	}
+	return &c
+}
+
+func position(t *testing.T, told <-chan Told) *Cursor {
+	t.Helper()
+	one := next(t, told)
+	require.True(t, one.Event == nil && !one.Gap, "%+v", one)
+	c := one.Cursor()
+	return &c
+}
+
+func TestWhatIsNotSharedIsNotTold(t *testing.T) {
+	w := newWorld(t)
+	w.shareAll("bob", note.Share{Note: "n1", Owner: "ada", User: "bob"})
+	told := w.listen(t, "bob", nil)
+	position(t, told)
+	seen, last := change("ada", "n1"), change("ada", "n1")
+	w.happens(t, change("ada", "n2"), seen, change("eve", "n3"), last)
+	expect(t, told, seen, last)
+
+	// What others share of a note that bob reads is told; what ends is looked for at once.
+	eves := giving(note.Share{Note: "n1", Owner: "ada", User: "eve"})
+	w.happens(t, eves)
+	expect(t, told, eves)
+	w.shareAll("bob")
+	ended := note.Ending(note.Share{Note: "n1", Owner: "ada", User: "bob"}, "ada", time.UnixMilli(1))
+	w.happens(t, ended, change("ada", "n1"))
+	expect(t, told, ended)
+	own := change("bob", "own")
+	w.happens(t, own)
+	expect(t, told, own)
+}
+
+func TestAShareOfSomebodyNewIsFollowedFromThereOn(t *testing.T) {
+	w := newWorld(t)
+	told := w.listen(t, "bob", nil)
+	cursor := position(t, told)
+	share := note.Share{Note: "n1", Owner: "ada", User: "bob"}
+	w.shareAll("bob", share)
+	given, then := giving(share), change("ada", "n1")
+	w.happens(t, change("ada", "n1"), given, then)
+	expect(t, told, given, then)
+	expect(t, w.listen(t, "bob", cursor), given, then)
+}
+
+func TestACursorOutlivesEverythingButTheEvents(t *testing.T) {
+	w := newWorld(t)
+	w.shareAll("bob", note.Share{Note: "n1", Owner: "ada", User: "bob"}, note.Share{Note: "n2", Owner: "eve", User: "bob"})
+	ctx, cancel := context.WithCancel(as(t, "bob"))
+	first, err := w.Listen(ctx, nil)
+	require.NoError(t, err)
+	at := position(t, first)
+	cancel()
+	text := at.String()
+	parsed, err := ParseCursor(text)
+	require.NoError(t, err)
+	assert.Equal(t, *at, parsed)
+	var all []note.Event
+	for range 3 * ringSize { // more than are kept in memory
+		all = append(all, change("ada", "n1"))
+	}
+	w.happens(t, all...)
+	expect(t, w.listen(t, "bob", &parsed), all...)
+	w.cut("ada", 1)
+	again := w.listen(t, "bob", &parsed)
+	require.True(t, next(t, again).Gap)
+	position(t, again)
+	more := change("eve", "n2")
+	w.happens(t, more)
+	expect(t, again, more)
+}
+
+func TestSilenceIsEndedByAPosition(t *testing.T) {
+	w := newWorld(t)
+	w.shareAll("bob", note.Share{Note: "n1", Owner: "ada", User: "bob"})
+	told := w.listen(t, "bob", nil)
+	before := position(t, told)
+	for range silence {
+		w.happens(t, change("ada", "hidden"))
+	}
+	assert.NotEqual(t, before, position(t, told))
+}
+
+func TestAnOutageIsWaitedFor(t *testing.T) {
+	w := newWorld(t)
+	told := w.listen(t, "ada", nil)
+	position(t, told)
+	setAway := func(away bool) {
+		w.mu.Lock()
+		w.away = away
+		w.mu.Unlock()
+	}
+	setAway(true)
+	e := change("ada", "n1")
+	w.outbox = []note.Event{e}
+	require.Error(t, w.Relay(t.Context()))
+	assert.Len(t, w.outbox, 1)
+	setAway(false)
+	require.NoError(t, w.Relay(t.Context()))
+	assert.Empty(t, w.outbox)
+	require.NoError(t, w.Relay(t.Context()))
+	expect(t, told, e)
+}
+
+func TestWhatIsToldIsRemovedInBatches(t *testing.T) {
+	w := newWorld(t)
+	told := w.listen(t, "ada", nil)
+	position(t, told)
+	for range 30 {
+		e := change("ada", "n1")
+		w.mu.Lock()
+		w.outbox = append(w.outbox, e)
+		w.mu.Unlock()
+		w.Tell(e)
+	}
+	w.Teller.Close()
+	require.NoError(t, w.Sweep(t.Context()))
+	assert.Empty(t, w.outbox)
+	assert.Equal(t, 1, w.deletes)
+	require.NoError(t, w.Sweep(t.Context()))
+	assert.Equal(t, 1, w.deletes, "there is nothing more")
+	assert.Len(t, w.streams["ada"], 31, "one for each, and the beginning")
+	for range 30 {
+		assert.NotNil(t, next(t, told).Event)
+	}
+}
+
+func TestOwnersAndSharesAreBounded(t *testing.T) {
+	w := newWorld(t)
+	owners := make([]note.Share, MaxOwners+1)
+	for i := range owners {
+		owners[i] = note.Share{Note: note.ID(fmt.Sprint("n", i)), Owner: UserID(fmt.Sprint("owner", i)), User: "bob"}
+	}
+	w.shareAll("bob", owners...)
+	_, err := w.Listen(as(t, "bob"), nil)
+	require.True(t, fault.Is(err, fault.Exhausted), "%v", err)
+	assert.Contains(t, err.Error(), fmt.Sprint(MaxOwners))
+	w.shareAll("bob", owners[1:]...)
+	c := position(t, w.listen(t, "bob", nil))
+	assert.Less(t, len(c.String()), 8<<10)
+	parsed, err := ParseCursor(c.String())
+	require.NoError(t, err)
+	assert.Equal(t, *c, parsed)
+
+	many := make([]note.Share, MaxShares+1)
+	for i := range many {
+		many[i] = note.Share{Note: note.ID(fmt.Sprint("n", i)), Owner: "ada", User: "bob"}
+	}
+	w.shareAll("bob", many...)
+	_, err = w.Listen(as(t, "bob"), nil)
+	require.True(t, fault.Is(err, fault.Exhausted), "%v", err)
+	assert.Contains(t, err.Error(), fmt.Sprint(MaxShares))
+}
+
+func TestCursorsAreOfTheirUser(t *testing.T) {
+	w := newWorld(t)
+	c := position(t, w.listen(t, "ada", nil))
+	_, err := w.Listen(as(t, "bob"), c)
+	require.True(t, fault.Is(err, fault.Invalid), "%v", err)
+	_, err = w.Listen(t.Context(), nil)
+	require.True(t, fault.Is(err, fault.Unauthenticated), "%v", err)
+	w.Hub.Close()
+	_, err = w.Listen(as(t, "ada"), nil)
+	require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
+}
+
+func FuzzCursor(f *testing.F) {
+	f.Add("")
+	f.Add(cursorOf("ada", map[UserID]string{"ada": "1-2", "bob": "18446744073709551615-0"}).String())
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := ParseCursor(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseCursor(c.String())
+		require.NoError(t, err)
+		assert.Equal(t, c, again)
+	})
+}
+
+func ExampleCursor() {
+	c := cursorOf("bob", map[UserID]string{"bob": "1764250000000-0", "ada": "1764250000001-3"})
+	parsed, err := ParseCursor(c.String())
+	fmt.Println(parsed.Own, parsed.at("ada"), parsed.Of("bob"), err)
+	// Output: 1764250000000-0 1764250000001-3 true <nil>
+}

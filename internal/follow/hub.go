@@ -1,0 +1,201 @@
+package follow
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/taggie/taggie/internal/domain"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/note"
+)
+
+// Patience is how long a store may fail before those who wait for it are sent away, unless the hub is told otherwise.
+const Patience = 30 * time.Second
+
+// Hub tells followers what happens to the notes that they may read. However many follow the notes of a user, one goroutine of the process reads their events.
+// A follower is a position among the events of each user whose notes it may read, and a goroutine that waits: it costs the same however slow it is, and who is
+// too slow is told that events were missed.
+type Hub struct {
+	o      HubOptions
+	ctx    context.Context // ends with the hub
+	cancel context.CancelFunc
+	slots  chan struct{} // taken while something is read from Redis
+
+	mu        sync.Mutex // guards what follows; no other lock is taken under it
+	feeds     map[UserID]*feed
+	listening bool
+	closed    bool
+	all       sync.WaitGroup // feeds and followers; it grows under mu, and not once closed
+}
+
+// HubOptions are what a hub works with.
+type HubOptions struct {
+	Streams  Streams
+	News     News
+	Shares   Shares
+	Patience time.Duration // how long a store may fail before those who wait for it are sent away; [Patience] by default
+	Log      *slog.Logger
+}
+
+// Told is what a follower gets: a position, with an event or a gap before it.
+type Told struct {
+	Cursor func() Cursor // where the follower is then
+	Event  *note.Event
+	Gap    bool      // events were missed; a position follows
+	Looked time.Time // when reading began what the follower may read
+}
+
+// NewHub returns a hub. It does nothing until somebody listens; it has to be closed.
+func NewHub(o HubOptions) *Hub {
+	if o.Patience <= 0 {
+		o.Patience = Patience
+	}
+	h := &Hub{o: o, slots: make(chan struct{}, atOnce), feeds: map[UserID]*feed{}}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	return h
+}
+
+// Close ends all streams, and returns when nothing of the hub runs any more.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.cancel()
+	h.all.Wait()
+}
+
+// Listen tells the viewer what happens to the notes that the viewer may read. Without a cursor the first message is a position. With one, what happened
+// after it follows. When events were missed, a gap is told and then a position; with what has changed until then the store answers.
+//
+// The channel is closed when ctx ends, when the hub is closed, when a store has failed for long, and when there are more owners or shares than can be
+// followed. Unauthenticated for who has not signed up, Invalid for the cursor of somebody else, Exhausted for who has too many owners or shares.
+func (h *Hub) Listen(ctx context.Context, after *Cursor) (<-chan Told, error) {
+	me, err := domain.Self(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if after != nil && !after.Of(me) {
+		return nil, fault.Invalidf("after", "this is the cursor of another user")
+	}
+	f := &follower{hub: h, me: me, after: after, out: make(chan Told), wake: make(chan struct{}, 1), dirty: map[UserID]bool{}, feeds: map[UserID]*feed{}, positions: map[UserID]string{}}
+	if err := f.look(ctx); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		cancel()
+		return nil, fault.New(fault.Unavailable, "the server is about to stop; try again in a moment")
+	}
+	if !h.listening {
+		h.listening = true
+		h.all.Go(h.listen)
+	}
+	stop := context.AfterFunc(h.ctx, cancel)
+	h.all.Go(func() {
+		defer cancel()
+		defer stop()
+		defer close(f.out)
+		defer f.leaveAll()
+		if err := f.run(ctx); err != nil && ctx.Err() == nil {
+			h.o.Log.WarnContext(ctx, "who follows notes is sent away", "error", err)
+		}
+	})
+	return f.out, nil
+}
+
+// listen has the feeds read when there are news.
+func (h *Hub) listen() {
+	for h.ctx.Err() == nil {
+		err := h.o.News.Follow(h.ctx, func(context.Context) error {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			for _, f := range h.feeds {
+				f.nudge()
+			}
+			return nil
+		}, func(_ context.Context, id string, _ time.Time) error {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			if f := h.feeds[UserID(id)]; f != nil {
+				f.nudge()
+			}
+			return nil
+		})
+		if err != nil {
+			h.o.Log.WarnContext(h.ctx, "news of notes do not come; events are looked for", "error", err)
+		}
+		_ = pause(h.ctx, longestPause)
+	}
+}
+
+// join makes a follower one of those who are told of a user's events.
+func (h *Hub) join(of UserID, who *follower) *feed {
+	h.mu.Lock()
+	f := h.feeds[of]
+	if f == nil {
+		ctx, cancel := context.WithCancel(h.ctx)
+		f = &feed{hub: h, of: of, cancel: cancel, news: make(chan struct{}, 1), followers: map[*follower]bool{}}
+		h.feeds[of] = f
+		h.all.Go(func() { f.run(ctx) })
+	}
+	f.listeners++
+	h.mu.Unlock()
+	f.mu.Lock()
+	f.followers[who] = true
+	f.mu.Unlock()
+	return f
+}
+
+func (h *Hub) leave(f *feed, who *follower) {
+	f.mu.Lock()
+	delete(f.followers, who)
+	f.mu.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if f.listeners--; f.listeners == 0 {
+		f.cancel()
+		if h.feeds[f.of] == f {
+			delete(h.feeds, f.of)
+		}
+	}
+}
+
+// drop lets the next one who listens begin a new feed.
+func (h *Hub) drop(f *feed) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.feeds[f.of] == f {
+		delete(h.feeds, f.of)
+	}
+}
+
+// slot waits until something may be read from Redis. The returned function gives the slot back.
+func (h *Hub) slot(ctx context.Context) (func(), error) {
+	select {
+	case h.slots <- struct{}{}:
+		return func() { <-h.slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// pause waits as long, unless the context ends before.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// tooMany says what there is too much of to be followed.
+func tooMany(what string, most int) error {
+	return fault.New(fault.Exhausted, "more than %d %s: ask `noteChanges` for changes instead", most, what)
+}

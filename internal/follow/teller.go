@@ -1,0 +1,145 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/taggie/taggie/internal/note"
+)
+
+const (
+	// maxWaiting is how many events a server has in hand at most, to be told or to be removed from the outbox. What is more is found in the outbox.
+	maxWaiting = 4096
+	// relayAfter is how old events in the outbox are when somebody else looks whether they were told.
+	relayAfter = 1500 * time.Millisecond
+	// relayAtOnce is how many are looked at in one round in each part of the outbox.
+	relayAtOnce = 1000
+	// within bounds how long Redis is waited for.
+	within = time.Second
+	// atOnce is how many users' events are written, or read, side by side.
+	atOnce = 16
+)
+
+// Teller puts what happened into the events of those whose notes and shares it is about. This server's changes are told at once; the outbox keeps each until
+// it was told, so that what a server left behind, or what Redis did not take, is told by another one.
+type Teller struct {
+	o TellerOptions
+
+	mu      sync.Mutex
+	waiting []note.Event // to be told
+	told    []note.Event // to be removed from the outbox
+	telling bool
+	all     sync.WaitGroup
+}
+
+// TellerOptions are what a teller works with.
+type TellerOptions struct {
+	Outbox  note.Outbox
+	Streams Streams
+	News    News
+	Now     func() time.Time
+	Log     *slog.Logger
+}
+
+// NewTeller returns a teller.
+func NewTeller(o TellerOptions) *Teller { return &Teller{o: o} }
+
+// Tell tells what has happened soon. It does not wait. What is told is removed from the outbox by [Teller.Sweep].
+func (t *Teller) Tell(e note.Event) {
+	if e.Owner == "" {
+		return // the relay finds out whose note it is
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.waiting) >= maxWaiting {
+		return
+	}
+	t.waiting = append(t.waiting, e)
+	if !t.telling {
+		t.telling = true
+		t.all.Go(t.tellWaiting)
+	}
+}
+
+// tellWaiting tells what waits until nothing does. What cannot be told stays in the outbox.
+func (t *Teller) tellWaiting() {
+	for {
+		t.mu.Lock()
+		some := t.waiting
+		t.waiting = nil
+		t.telling = len(some) > 0
+		t.mu.Unlock()
+		if len(some) == 0 {
+			return
+		}
+		if err := t.tellAll(context.Background(), some); err != nil {
+			t.o.Log.Debug("what happened to notes is told later", "error", err)
+		}
+	}
+}
+
+// tellAll tells events in their order, and remembers those that it has told. After one that Redis did not take the others are not tried.
+func (t *Teller) tellAll(ctx context.Context, events []note.Event) error {
+	for _, e := range events {
+		if err := t.tell(ctx, e); err != nil {
+			return err
+		}
+		t.mu.Lock()
+		if len(t.told) < maxWaiting {
+			t.told = append(t.told, e)
+		}
+		t.mu.Unlock()
+	}
+	return nil
+}
+
+// tell appends an event to those of the owner, and to those of the user whose share it is about: who knew nothing of the owner before learns where in the
+// owner's events to begin.
+func (t *Teller) tell(ctx context.Context, e note.Event) error {
+	ctx, cancel := context.WithTimeout(ctx, 4*within)
+	defer cancel()
+	entry := Entry{Event: e}
+	if e.Owner != "" {
+		var err error
+		if entry.From, err = t.o.Streams.Append(ctx, e.Owner, Entry{Event: e}, e.Type == note.Shared); err != nil {
+			return err
+		}
+		if err := t.o.News.Announce(ctx, string(e.Owner), e.At); err != nil {
+			return err
+		}
+	}
+	if e.With == "" {
+		return nil
+	}
+	if _, err := t.o.Streams.Append(ctx, e.With, entry, false); err != nil {
+		return err
+	}
+	return t.o.News.Announce(ctx, string(e.With), e.At)
+}
+
+// Sweep removes from the outbox what this server has told.
+func (t *Teller) Sweep(ctx context.Context) error {
+	t.mu.Lock()
+	told := t.told
+	t.told = nil
+	t.mu.Unlock()
+	if len(told) == 0 {
+		return nil
+	}
+	return t.o.Outbox.DeleteOutbox(ctx, told) // what is not removed is found there again
+}
+
+// Relay tells what others left in the outbox, and removes it.
+func (t *Teller) Relay(ctx context.Context) error {
+	late, err := t.o.Outbox.ListOutbox(ctx, t.o.Now().Add(-relayAfter), relayAtOnce)
+	if err != nil || len(late) == 0 {
+		return err
+	}
+	return errors.Join(t.tellAll(ctx, late), t.Sweep(ctx))
+}
+
+// Close returns when what was to be told at once was told, or Redis did not take it.
+func (t *Teller) Close() { t.all.Wait() }
