@@ -39,7 +39,7 @@ func TestLosingATagShownRowByRow(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	assert.Equal(t, 2, lists, "note, locator, row of the tag")
+	assert.Equal(t, 3, lists, "note, locator, row of the tag, event")
 }
 
 // While a note is deleted, and while it is brought back, it is there, absent, or unsure, but no list shows a broken row.
@@ -80,7 +80,7 @@ func TestDeletingShownRowByRow(t *testing.T) {
 	require.NoError(t, err)
 	_, err = w.Rules.Undelete(asAda, note.Undelete{ID: n.ID})
 	require.NoError(t, err)
-	assert.Equal(t, 8, looks, "five rows each time")
+	assert.Equal(t, 10, looks, "six rows each time")
 	read, err := w.Get(asGrace, n.ID)
 	require.NoError(t, err)
 	assert.Equal(t, "n", read.Title)

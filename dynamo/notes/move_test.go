@@ -113,7 +113,7 @@ func TestChangingTheDeadlineShownRowByRowNeverHidesTheNoteByID(t *testing.T) {
 		m.look(t, ctx)
 	})
 	m.move(t, 1)
-	assert.Equal(t, 2, looked, "new row, old row, locator")
+	assert.Equal(t, 3, looked, "new row, old row, locator, event")
 	m.move(t, 2)
 	rule.Stop()
 	m.unsure = 0
