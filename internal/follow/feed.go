@@ -49,15 +49,13 @@ func (f *feed) run(ctx context.Context) {
 		err := f.read(ctx)
 		switch {
 		case ctx.Err() != nil:
-			f.change(func() { f.failed = ctx.Err() })
 			return
 		case err == nil:
 			failing, wait = time.Time{}, lookEvery/2+rand.N(lookEvery)
 		case failing.IsZero():
 			failing, wait = time.Now(), shortestPause
 		case time.Since(failing) > f.hub.o.Patience:
-			f.change(func() { f.failed = err })
-			f.hub.drop(f)
+			f.hub.o.Log.ErrorContext(ctx, "the events of notes cannot be read; who follows them is sent away", "error", err)
 			return
 		default:
 			wait = min(2*wait, longestPause)
@@ -78,6 +76,15 @@ func (f *feed) run(ctx context.Context) {
 		again.Stop()
 	}
 }
+
+// end has nobody wait for more, and lets the next one who listens begin a new feed.
+func (f *feed) end() {
+	f.hub.drop(f)
+	f.change(func() { f.failed = errEnded })
+}
+
+// errEnded says that a feed has ended.
+var errEnded = errors.New("the events are not read any more")
 
 const shortestPause, longestPause = 50 * time.Millisecond, time.Second
 

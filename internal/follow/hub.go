@@ -3,6 +3,7 @@ package follow
 import (
 	"context"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -92,7 +93,7 @@ func (h *Hub) Listen(ctx context.Context, after *Cursor) (<-chan Told, error) {
 	}
 	if !h.listening {
 		h.listening = true
-		h.all.Go(h.listen)
+		h.all.Go(func() { guard(h.ctx, h.o.Log, "listening to news of notes", h.listen) })
 	}
 	stop := context.AfterFunc(h.ctx, cancel)
 	h.all.Go(func() {
@@ -100,9 +101,11 @@ func (h *Hub) Listen(ctx context.Context, after *Cursor) (<-chan Told, error) {
 		defer stop()
 		defer close(f.out)
 		defer f.leaveAll()
-		if err := f.run(ctx); err != nil && ctx.Err() == nil {
-			h.o.Log.WarnContext(ctx, "who follows notes is sent away", "error", err)
-		}
+		guard(ctx, h.o.Log, "telling somebody of notes", func() {
+			if err := f.run(ctx); err != nil && ctx.Err() == nil {
+				h.o.Log.WarnContext(ctx, "who follows notes is sent away", "error", err)
+			}
+		})
 	})
 	return f.out, nil
 }
@@ -140,7 +143,10 @@ func (h *Hub) join(of UserID, who *follower) *feed {
 		ctx, cancel := context.WithCancel(h.ctx)
 		f = &feed{hub: h, of: of, cancel: cancel, news: make(chan struct{}, 1), followers: map[*follower]bool{}}
 		h.feeds[of] = f
-		h.all.Go(func() { f.run(ctx) })
+		h.all.Go(func() {
+			defer f.end()
+			guard(ctx, h.o.Log, "reading the events of notes", func() { f.run(ctx) })
+		})
 	}
 	f.listeners++
 	h.mu.Unlock()
@@ -181,6 +187,16 @@ func (h *Hub) slot(ctx context.Context) (func(), error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// guard carries out what must not end the process.
+func guard(ctx context.Context, log *slog.Logger, what string, do func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.ErrorContext(ctx, "panic while "+what, "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	do()
 }
 
 // pause waits as long, unless the context ends before.

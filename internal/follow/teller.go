@@ -66,6 +66,7 @@ func (t *Teller) Tell(e note.Event) {
 
 // tellWaiting tells what waits until nothing does. What cannot be told stays in the outbox.
 func (t *Teller) tellWaiting() {
+	ctx := context.Background() // what has happened is told, also when its request is over
 	for {
 		t.mu.Lock()
 		some := t.waiting
@@ -75,9 +76,11 @@ func (t *Teller) tellWaiting() {
 		if len(some) == 0 {
 			return
 		}
-		if err := t.tellAll(context.Background(), some); err != nil {
-			t.o.Log.Debug("what happened to notes is told later", "error", err)
-		}
+		guard(ctx, t.o.Log, "telling what happened to notes", func() {
+			if err := t.tellAll(ctx, some); err != nil {
+				t.o.Log.DebugContext(ctx, "what happened to notes is told later", "error", err)
+			}
+		})
 	}
 }
 
