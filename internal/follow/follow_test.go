@@ -26,7 +26,6 @@ type world struct {
 	shares  map[UserID][]note.Share
 	outbox  []note.Event
 	deletes int
-	joined  func(context.Context) error
 	told    func(context.Context, string, time.Time) error
 	*Hub
 	*Teller

@@ -111,9 +111,9 @@ func TestAFollowerGoesOnOnAnyServer(t *testing.T) {
 	notes := ada.Notes(3)
 	ada.Share(notes[:2], bob)
 	first := bob.Subscribe(noteEvents, nil)
-	cursor := position(first)
+	position(first)
 	ada.All("updateNote", "note { id }", []apitest.Vars{{"noteId": notes[0], "title": "one"}, {"noteId": notes[2], "title": "hidden"}})
-	cursor = happens(first, "CHANGED", notes[0], ada).Str("cursor")
+	cursor := happens(first, "CHANGED", notes[0], ada).Str("cursor")
 	first.Close()
 
 	ada.All("updateNote", "note { id }", []apitest.Vars{{"noteId": notes[1], "title": "two"}})
