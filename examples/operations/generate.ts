@@ -16,6 +16,7 @@ const scalars = {
   DateTime: 'string',
   Cursor: 'string',
   EventCursor: 'string',
+  NoteCursor: 'string',
   Int64: 'number', // exact up to 2^53 only, as JSON.parse reads it
   IndexKey: 'string | number',
   JSON: 'Record<string, unknown>',
