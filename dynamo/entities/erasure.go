@@ -119,13 +119,15 @@ func (db Store) eraseRows(ctx context.Context, ids []string) error {
 	}
 	signed := db.Now()
 	var writes []dynamo.Write
-	flush := func() error {
-		if now := db.Now(); now.Sub(signed) >= sweepSign {
-			signed = now
-			if err := db.holdSweep(ctx, now.Add(sweepLease), time.Time{}); err != nil {
-				return err
-			}
+	sign := func() error {
+		now := db.Now()
+		if now.Sub(signed) < sweepSign {
+			return nil
 		}
+		signed = now
+		return db.holdSweep(ctx, now.Add(sweepLease), time.Time{})
+	}
+	flush := func() error {
 		err := db.BatchWrite(ctx, writes)
 		writes = writes[:0]
 		return err
@@ -149,6 +151,9 @@ func (db Store) eraseRows(ctx context.Context, ids []string) error {
 			}
 			if err == nil && len(writes) == sweepWrites {
 				err = flush()
+			}
+			if err == nil {
+				err = sign()
 			}
 			return err
 		}); err != nil {

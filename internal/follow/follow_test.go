@@ -233,6 +233,18 @@ func TestWhatIsNotSharedIsNotTold(t *testing.T) {
 	expect(t, told, own)
 }
 
+// Only events of what others share rest upon a look at that, which may be too old to be told; the own notes need none.
+func TestOwnEventsRestUponNothing(t *testing.T) {
+	w := newWorld(t)
+	w.shareAll("bob", note.Share{Note: "n1", Owner: "ada", User: "bob"})
+	told := w.listen(t, "bob", nil)
+	assert.Zero(t, next(t, told).Looked, "a position")
+	w.happens(t, change("ada", "n1"))
+	assert.NotZero(t, next(t, told).Looked)
+	w.happens(t, change("bob", "own"))
+	assert.Zero(t, next(t, told).Looked)
+}
+
 func TestAShareOfSomebodyNewIsFollowedFromThereOn(t *testing.T) {
 	w := newWorld(t)
 	told := w.listen(t, "bob", nil)
@@ -385,4 +397,24 @@ func ExampleCursor() {
 	parsed, err := ParseCursor(c.String())
 	fmt.Println(parsed.Own, parsed.at("ada"), parsed.Of("bob"), err)
 	// Output: 1764250000000-0 1764250000001-3 true <nil>
+}
+
+func TestAUserListensSoOften(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(as(t, "bob"))
+	first, err := w.Listen(ctx, nil)
+	require.NoError(t, err)
+	for range MaxListening - 1 {
+		w.listen(t, "bob", nil)
+	}
+	_, err = w.Listen(as(t, "bob"), nil)
+	require.True(t, fault.Is(err, fault.Exhausted), "%v", err)
+	position(t, w.listen(t, "eve", nil))
+	cancel()
+	for range first { // until it has ended
+	}
+	require.Eventually(t, func() bool {
+		_, err := w.Listen(as(t, "bob"), nil)
+		return err == nil
+	}, time.Minute, time.Millisecond)
 }

@@ -313,7 +313,7 @@ func (f *follower) pass(ctx context.Context, of UserID, e Entry) error {
 		}
 		if time.Now().Before(f.due) {
 			late := time.NewTimer(time.Until(f.looked.Add(looks * 4 / 3)))
-			err := f.say(ctx, Told{Event: &e.Event}, late.C)
+			err := f.say(ctx, Told{Event: &e.Event, Looked: f.looked}, late.C)
 			late.Stop()
 			if !errors.Is(err, errUntaken) {
 				return err
@@ -333,7 +333,6 @@ var errUntaken = errors.New("nobody takes what is told")
 
 // say hands something over. errUntaken when that took until it is late.
 func (f *follower) say(ctx context.Context, t Told, late <-chan time.Time) error {
-	t.Looked = f.looked
 	positions := maps.Clone(f.positions)
 	t.Cursor = func() Cursor { return cursorOf(f.me, positions) }
 	select {

@@ -26,6 +26,7 @@ type Hub struct {
 
 	mu        sync.Mutex // guards what follows; no other lock is taken under it
 	feeds     map[UserID]*feed
+	followers map[UserID]int // who listens, and how often
 	listening bool
 	closed    bool
 	all       sync.WaitGroup // feeds and followers; it grows under mu, and not once closed
@@ -45,7 +46,7 @@ type Told struct {
 	Cursor func() Cursor // where the follower is then
 	Event  *note.Event
 	Gap    bool      // events were missed; a position follows
-	Looked time.Time // when reading began what the follower may read
+	Looked time.Time // when reading began what is shared, for an event that rests upon that; zero otherwise
 }
 
 // NewHub returns a hub. It does nothing until somebody listens; it has to be closed.
@@ -53,7 +54,7 @@ func NewHub(o HubOptions) *Hub {
 	if o.Patience <= 0 {
 		o.Patience = Patience
 	}
-	h := &Hub{o: o, slots: make(chan struct{}, atOnce), feeds: map[UserID]*feed{}}
+	h := &Hub{o: o, slots: make(chan struct{}, atOnce), feeds: map[UserID]*feed{}, followers: map[UserID]int{}}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
 }
@@ -71,7 +72,8 @@ func (h *Hub) Close() {
 // after it follows. When events were missed, a gap is told and then a position; with what has changed until then the store answers.
 //
 // The channel is closed when ctx ends, when the hub is closed, when a store has failed for long, and when there are more owners or shares than can be
-// followed. Unauthenticated for who has not signed up, Invalid for the cursor of somebody else, Exhausted for who has too many owners or shares.
+// followed. Unauthenticated for who has not signed up, Invalid for the cursor of somebody else, Exhausted for who has too many owners or shares, or
+// listens [MaxListening] times already.
 func (h *Hub) Listen(ctx context.Context, after *Cursor) (<-chan Told, error) {
 	me, err := domain.Self(ctx)
 	if err != nil {
@@ -80,8 +82,12 @@ func (h *Hub) Listen(ctx context.Context, after *Cursor) (<-chan Told, error) {
 	if after != nil && !after.Of(me) {
 		return nil, fault.Invalidf("after", "this is the cursor of another user")
 	}
+	if err := h.enter(me); err != nil {
+		return nil, err
+	}
 	f := &follower{hub: h, me: me, after: after, out: make(chan Told), wake: make(chan struct{}, 1), dirty: map[UserID]bool{}, feeds: map[UserID]*feed{}, positions: map[UserID]string{}}
 	if err := f.look(ctx); err != nil {
+		h.exit(me)
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -89,6 +95,7 @@ func (h *Hub) Listen(ctx context.Context, after *Cursor) (<-chan Told, error) {
 	defer h.mu.Unlock()
 	if h.closed {
 		cancel()
+		delete(h.followers, me)
 		return nil, fault.New(fault.Unavailable, "the server is about to stop; try again in a moment")
 	}
 	if !h.listening {
@@ -97,6 +104,7 @@ func (h *Hub) Listen(ctx context.Context, after *Cursor) (<-chan Told, error) {
 	}
 	stop := context.AfterFunc(h.ctx, cancel)
 	h.all.Go(func() {
+		defer h.exit(me)
 		defer cancel()
 		defer stop()
 		defer close(f.out)
@@ -108,6 +116,25 @@ func (h *Hub) Listen(ctx context.Context, after *Cursor) (<-chan Told, error) {
 		})
 	})
 	return f.out, nil
+}
+
+// enter counts who is about to listen. Exhausted for who listens [MaxListening] times.
+func (h *Hub) enter(who UserID) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.followers[who] >= MaxListening {
+		return fault.New(fault.Exhausted, "you listen to your notes %d times on this server: end a subscription first", MaxListening)
+	}
+	h.followers[who]++
+	return nil
+}
+
+func (h *Hub) exit(who UserID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.followers[who]--; h.followers[who] == 0 {
+		delete(h.followers, who)
+	}
 }
 
 // listen has the feeds read when there are news.

@@ -19,7 +19,7 @@ const (
 	relayAtOnce = 1000
 	// within bounds how long Redis is waited for.
 	within = time.Second
-	// atOnce is how many users' events are written, or read, side by side.
+	// atOnce is how many users' events are read side by side.
 	atOnce = 16
 )
 
@@ -32,7 +32,8 @@ type Teller struct {
 	waiting []note.Event // to be told
 	told    []note.Event // to be removed from the outbox
 	telling bool
-	all     sync.WaitGroup
+	closed  bool
+	all     sync.WaitGroup // it grows under mu, and not once closed
 }
 
 // TellerOptions are what a teller works with.
@@ -54,8 +55,8 @@ func (t *Teller) Tell(e note.Event) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.waiting) >= maxWaiting {
-		return
+	if t.closed || len(t.waiting) >= maxWaiting {
+		return // another server finds it in the outbox
 	}
 	t.waiting = append(t.waiting, e)
 	if !t.telling {
@@ -144,5 +145,10 @@ func (t *Teller) Relay(ctx context.Context) error {
 	return errors.Join(t.tellAll(ctx, late), t.Sweep(ctx))
 }
 
-// Close returns when what was to be told at once was told, or Redis did not take it.
-func (t *Teller) Close() { t.all.Wait() }
+// Close returns when what was to be told at once was told, or Redis did not take it. What happens later stays in the outbox.
+func (t *Teller) Close() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.all.Wait()
+}

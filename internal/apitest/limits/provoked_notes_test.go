@@ -99,6 +99,7 @@ func provokedNotes() map[string]map[string]provocation {
 		"internal/follow": {
 			"Users who share notes with the caller, `noteEvents`":                           testedIn("internal/follow", "TestOwnersAndSharesAreBounded", "MaxOwners"),
 			"Notes shared with the caller, `noteEvents`":                                    testedIn("internal/follow", "TestOwnersAndSharesAreBounded", "MaxShares"),
+			"Subscriptions to `noteEvents`, a user, on a server":                            testedIn("internal/follow", "TestAUserListensSoOften", "MaxListening"),
 			"Events kept for subscribers that resume, a user's notes":                       testedIn("internal/queue", "testNoteEventsAreTrimmed", "follow.MaxEvents"),
 			"Time for which they are kept without a change or a subscriber, a user's notes": testedIn("internal/queue", "testNoteEventsAreTrimmed", "follow.KeptFor"),
 		},

@@ -158,7 +158,7 @@ func TestTheOutboxTellsWhatAServerLeft(t *testing.T) {
 	n := apitest.GIDOf("Note", string(made.ID))
 
 	other := s.Later(time.Minute) // for which these are old
-	require.NoError(t, other.App.Following.Relay(t.Context()))
+	require.NoError(t, other.App.Following.Teller.Relay(t.Context()))
 	for _, typ := range []string{"CREATED", "SHARED", "CHANGED"} {
 		happens(adas, typ, n, ada)
 	}
