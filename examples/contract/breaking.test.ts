@@ -59,6 +59,11 @@ test('what was announced is no mistake; what an older release announced does not
   assert.deepEqual(breaking, []);
 });
 
+test('a version that is marked as unreleased is no release, and what it announces is no mistake', async () => {
+  const ahead = '\n## [0.11.0] - unreleased\n\n- Note.title was removed.';
+  assert.deepEqual(await changed(withoutTitle, ahead), { release: 'v0.10.0', breaking: [], dangerous: [] });
+});
+
 test('a new argument that is required, and a field that may be null now, are found', async () => {
   const { breaking } = await changed((schema) =>
     schema.replace('viewer: User\n', 'viewer(as: ID!): User\n').replace('  hasNextPage: Boolean!', '  hasNextPage: Boolean'),

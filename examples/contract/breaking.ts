@@ -1,6 +1,6 @@
 // What a change of the schema breaks of the last release. The release is the newest tag `v…` behind HEAD, whose own
-// schema.graphqls it is: nothing has to be kept up to date. What is broken on purpose stands, in the words of this check, under
-// "Unreleased" in CHANGELOG.md.
+// schema.graphqls it is: nothing has to be kept up to date. What is broken on purpose stands, in the words of this check, in
+// CHANGELOG.md under "Unreleased", or under a version that is marked as unreleased.
 
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -17,6 +17,9 @@ export interface Comparison {
   dangerous: string[];
 }
 
+/** The heading of a release in CHANGELOG.md. */
+const released = /^## \[(\d[^\]]*)\](?! - unreleased$)/m;
+
 /** Compares the schema in a checkout with that of the last release. */
 export async function compare(checkout: string): Promise<Comparison> {
   const git = async (...args: string[]) =>
@@ -26,7 +29,7 @@ export async function compare(checkout: string): Promise<Comparison> {
   const tags = (await git('tag', '--list', 'v[0-9]*', '--merged', 'HEAD', '--sort=-version:refname')).split('\n');
   const release = tags[0];
   const changelog = await readFile(path.join(checkout, 'CHANGELOG.md'), 'utf8');
-  const told = /^## \[(\d[^\]]*)\]/m.exec(changelog)?.[1]; // the newest stands first
+  const told = released.exec(changelog)?.[1]; // the newest stands first
   if (told && !tags.includes(`v${told}`)) {
     const shallow = (await git('rev-parse', '--is-shallow-repository')) === 'true';
     throw new Error(`this clone has no tag of the last release, v${told}, behind HEAD: git fetch ${shallow ? '--unshallow ' : ''}--tags`);
@@ -41,7 +44,7 @@ export async function compare(checkout: string): Promise<Comparison> {
 
 function changes(before: string, now: string, changelog: string) {
   const [old, current] = [buildSchema(before), buildSchema(now)];
-  const announced = /^## \[Unreleased\]$(.*?)(?=^## |$(?![^]))/ms.exec(changelog)?.[1]?.replace(/\s+/g, ' ') ?? '';
+  const announced = changelog.slice(0, released.exec(changelog)?.index).replace(/\s+/g, ' ');
   return {
     breaking: findBreakingChanges(old, current).map((change) => change.description).filter((text) => !announced.includes(text)),
     dangerous: findDangerousChanges(old, current).map((change) => change.description),
