@@ -86,6 +86,13 @@ func there[K comparable, V any](ctx context.Context, loader *loaders.Loader[K, V
 	return all
 }
 
+// versionsAhead reads the authors of versions, if more than their ids is selected.
+func (r *Resolver) versionsAhead(ctx context.Context, versions []note.Version, sel selection) {
+	if sel.showsProfiles("author") {
+		loaders.From(ctx).Users.Prefetch(authorsOf(nil, versions))
+	}
+}
+
 // tagsAhead reads what is selected below a list of tags.
 func (r *Resolver) tagsAhead(ctx context.Context, tags []tag.Tag, sel selection) {
 	if sel.showsProfiles("author") && len(tags) > 0 {

@@ -41,7 +41,10 @@ func (r *Resolver) kinds(load *loaders.Loaders, w *wave) []kind {
 	return []kind{
 		kindOf("User", userID, &w.people, load.Users, nil),
 		kindOf("Note", noteID, &w.notes, load.Notes, r.ahead),
-		{typ: "Version", ask: asking(versionNote, &w.notes), then: r.versionsOfNotes, load: r.versionNode},
+		{
+			typ: "Version", ask: asking(versionNote, &w.notes), then: r.versionsOfNotes, load: r.versionNode,
+			below: ahead("Version", same[note.Version], r.versionsAhead),
+		},
 		{typ: "Tag", ask: asking(tagID, &w.words), load: r.tagNode, below: ahead("Tag", same[tag.Tag], r.tagsAhead)},
 		kindOf("Scope", scopeID, &w.scopes, load.Scopes, r.scopesAhead),
 		kindOf("Entity", entityID, &w.entities, load.Entities, r.entitiesAhead),

@@ -51,8 +51,11 @@ func (w wave) read(load *loaders.Loaders) {
 	prefetch(&group, load.Users, w.people)
 	prefetch(&group, load.Notes, w.notes)
 	prefetch(&group, load.Tags, w.words)
-	prefetch(&group, load.Scopes, w.scopes)
-	prefetch(&group, load.Entities, w.entities)
+	group.Go(func() error { // entities ask for their scopes first, so that these are read together with the others
+		load.Scopes.Prefetch(w.scopes)
+		load.Entities.Prefetch(w.entities)
+		return nil
+	})
 	prefetch(&group, load.Scores, w.scores)
 	prefetch(&group, load.Projects, w.projects)
 	prefetch(&group, load.Teams, w.teams)
