@@ -73,5 +73,7 @@ assert.ok((await events.next()).value.data.projectEvents);
 console.log('a server stopped: the other one answers requests, and the socket goes on');
 const up = await (await fetch('http://127.0.0.1:9090/api/v1/targets')).json();
 assert.deepEqual(up.data.activeTargets.map((target) => target.labels.job), ['taggie', 'taggie']);
-console.log('Prometheus watches both servers');
+const { data } = await (await fetch('http://127.0.0.1:9090/api/v1/rules')).json();
+assert.ok(data.groups.length > 0, 'Prometheus has the alert rules');
+console.log('Prometheus watches both servers, and has the alert rules');
 process.exit(0);
