@@ -9450,7 +9450,7 @@ type Subscription {
     header ` + "`" + `Last-Event-ID` + "`" + ` takes precedence over this argument.
     """
     after: NoteCursor
-  ): NoteMessage
+  ): NoteMessage @cost(weight: "501")
   "The items the caller has in a project: now, and after each change. Several changes may come together. For members."
   myQueue("The id of a ` + "`" + `Project` + "`" + `." projectId: ID!): MyQueue
   "How many users are online: now, and after each change. For signed-up callers."
@@ -9578,14 +9578,14 @@ type User implements Node {
   "The scopes the user is a member of, ordered by id. For the user alone."
   scopes(first: Int, after: Cursor, last: Int, before: Cursor): ScopeConnection @byId
   "The deleted scopes of which the user is an owner, and that are not removed yet, ordered by id. For the user alone."
-  deletedScopes(first: Int, after: Cursor, last: Int, before: Cursor): DeletedScopeConnection @byId @cost(weight: "21")
+  deletedScopes(first: Int, after: Cursor, last: Int, before: Cursor): DeletedScopeConnection @byId @cost(weight: "501")
   "The projects the user is a member of, ordered by id. For the user alone."
   projects(first: Int, after: Cursor, last: Int, before: Cursor): ProjectConnection @byId
   """
   The deleted projects that the user was a manager of, ordered by id, until they are brought back or removed. For the user
   alone.
   """
-  deletedProjects(first: Int, after: Cursor, last: Int, before: Cursor): DeletedProjectConnection @byId @cost(weight: "21")
+  deletedProjects(first: Int, after: Cursor, last: Int, before: Cursor): DeletedProjectConnection @byId @cost(weight: "501")
   "The user's scores, ordered by id: all of them for the user, public ones for others."
   scores(
     "Only public scores, as others see the list."
@@ -10668,7 +10668,7 @@ input DeleteScopeInput {
 
 "Result of ` + "`" + `deleteScope` + "`" + `."
 type DeleteScopePayload {
-  "Null if there is a problem, or if all of it was removed since."
+  "Null if there is a problem. A request that is repeated also gets null if the scope was brought back or removed meanwhile."
   deleted: DeletedScope
   "Why nothing was changed."
   problem: DeleteScopeProblem
@@ -11597,7 +11597,7 @@ input DeleteProjectInput {
 
 "Result of ` + "`" + `deleteProject` + "`" + `."
 type DeleteProjectPayload {
-  "Null if there is a problem, or if all of it was removed since."
+  "Null if there is a problem. A request that is repeated also gets null if the project was brought back or removed meanwhile."
   deleted: DeletedProject
   "Why nothing was changed."
   problem: DeleteProjectProblem

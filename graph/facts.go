@@ -24,8 +24,9 @@ var ReadCosts = map[string]int{
 	"Mutation.returnSkippedItems": 100,
 	"Snapshot.changes":            4000,
 	"Snapshot.score":              4000,
-	"User.deletedProjects":        20,
-	"User.deletedScopes":          20,
+	"Subscription.noteEvents":     500,
+	"User.deletedProjects":        500,
+	"User.deletedScopes":          500,
 	"User.noteChanges":            500,
 }
 

@@ -527,7 +527,7 @@ type DeleteProjectInput struct {
 
 // Result of `deleteProject`.
 type DeleteProjectPayload struct {
-	// Null if there is a problem, or if all of it was removed since.
+	// Null if there is a problem. A request that is repeated also gets null if the project was brought back or removed meanwhile.
 	Deleted *project.DeletedProject `json:"deleted,omitempty"`
 	// Why nothing was changed.
 	Problem DeleteProjectProblem `json:"problem,omitempty"`
@@ -547,7 +547,7 @@ type DeleteScopeInput struct {
 
 // Result of `deleteScope`.
 type DeleteScopePayload struct {
-	// Null if there is a problem, or if all of it was removed since.
+	// Null if there is a problem. A request that is repeated also gets null if the scope was brought back or removed meanwhile.
 	Deleted *entity.DeletedScope `json:"deleted,omitempty"`
 	// Why nothing was changed.
 	Problem DeleteScopeProblem `json:"problem,omitempty"`

@@ -21,9 +21,9 @@ const (
 	MaxOwners = 300    // who share notes with a follower
 	MaxShares = 10_000 // of notes with a follower
 	MaxEvents = 1_000  // that are kept of a user, about
-	// MaxListening is how often a user may listen on one server: each time takes the memory of what is shared, and reads that again and again.
+	// MaxListening is how often a user may listen on one server.
 	MaxListening = 50
-	// KeptFor is how long the events of a user are kept when nothing happens and nobody follows them.
+	// KeptFor is how long the events of a user are kept when nobody follows them.
 	KeptFor = 7 * 24 * time.Hour
 )
 

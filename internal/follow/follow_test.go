@@ -2,6 +2,7 @@ package follow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/note"
@@ -26,6 +28,7 @@ type world struct {
 	shares  map[UserID][]note.Share
 	outbox  []note.Event
 	deletes int
+	looks   int // at what is shared
 	told    func(context.Context, string, time.Time) error
 	*Hub
 	*Teller
@@ -115,6 +118,7 @@ func (w *world) Follow(ctx context.Context, joined func(context.Context) error, 
 func (w *world) ListReceived(_ context.Context, user UserID, limit int) ([]note.Share, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.looks++
 	all := w.shares[user]
 	return slices.Clone(all[:min(limit, len(all))]), nil
 }
@@ -282,6 +286,63 @@ func TestACursorOutlivesEverythingButTheEvents(t *testing.T) {
 	more := change("eve", "n2")
 	w.happens(t, more)
 	expect(t, again, more)
+}
+
+// After a flush a follower of many owners is told once.
+func TestWhatWasMissedOfAllIsOneGap(t *testing.T) {
+	w := newWorld(t)
+	w.shareAll("bob", note.Share{Note: "n1", Owner: "ada", User: "bob"}, note.Share{Note: "n2", Owner: "eve", User: "bob"})
+	ctx, cancel := context.WithCancel(as(t, "bob"))
+	before, err := w.Listen(ctx, nil)
+	require.NoError(t, err)
+	at := position(t, before)
+	cancel()
+	for range before { // until it has ended, and nobody reads the streams
+	}
+	w.mu.Lock()
+	clear(w.streams)
+	w.mu.Unlock()
+	told := w.listen(t, "bob", at)
+	require.True(t, next(t, told).Gap)
+	position(t, told)
+	first, second := change("ada", "n1"), change("eve", "n2")
+	w.happens(t, first)
+	expect(t, told, first)
+	w.happens(t, second)
+	expect(t, told, second)
+}
+
+// However often a user listens, what is shared with the user is read once for all of them.
+func TestFollowersOfAUserShareALook(t *testing.T) {
+	w := newWorld(t)
+	w.shareAll("bob", note.Share{Note: "n1", Owner: "ada", User: "bob"})
+	l, err := w.enter("bob")
+	require.NoError(t, err)
+	since := time.Now()
+	first, err := w.lookAt(t.Context(), "bob", l, since)
+	require.NoError(t, err)
+	l.turn <- struct{}{} // somebody looks
+	var group errgroup.Group
+	for range 10 {
+		group.Go(func() error {
+			again, err := w.lookAt(t.Context(), "bob", l, since)
+			if again != first {
+				err = errors.New("another look")
+			}
+			return err
+		})
+	}
+	<-l.turn
+	require.NoError(t, group.Wait())
+	assert.Equal(t, 1, w.looks)
+	later, err := w.lookAt(t.Context(), "bob", l, time.Now())
+	require.NoError(t, err)
+	assert.NotSame(t, first, later, "what may have changed since is read again")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	l.turn <- struct{}{}
+	_, err = w.lookAt(ctx, "bob", l, since)
+	require.ErrorIs(t, err, context.Canceled)
 }
 
 func TestSilenceIsEndedByAPosition(t *testing.T) {

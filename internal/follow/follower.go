@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/taggie/taggie/internal/fault"
-	"github.com/taggie/taggie/internal/note"
 )
 
 const (
@@ -26,10 +25,10 @@ type follower struct {
 	me        UserID
 	after     *Cursor // where to go on; nil: where things are
 	out       chan Told
-	positions map[UserID]string  // among the events of each user who is followed
-	feeds     map[UserID]*feed   // the same
-	shared    map[note.ID]UserID // the notes that others share, each by its owner
-	looked    time.Time
+	positions map[UserID]string // among the events of each user who is followed
+	feeds     map[UserID]*feed  // the same
+	counted   *listener
+	seen      *look     // what others share
 	due       time.Time // when to look again, before anything of somebody else is told
 	unheard   int       // events that were passed since something was told
 
@@ -88,42 +87,24 @@ func (f *follower) leaveAll() {
 	}
 }
 
-// look reads what is shared, and leaves those who share nothing any more.
-func (f *follower) look(ctx context.Context) error {
-	began := time.Now()
-	shares, err := f.hub.o.Shares.ListReceived(ctx, f.me, MaxShares+1)
+// look sees what is shared, as it was read since an instant, and leaves those who share nothing any more.
+func (f *follower) look(ctx context.Context, since time.Time) error {
+	seen, err := f.hub.lookAt(ctx, f.me, f.counted, since)
 	if err != nil {
 		return err
 	}
-	if len(shares) > MaxShares {
-		return tooMany("notes are shared with you", MaxShares)
-	}
-	shared, owners := make(map[note.ID]UserID, len(shares)), map[UserID]bool{f.me: true}
-	for _, s := range shares {
-		if s.Owner != f.me {
-			shared[s.Note] = s.Owner
-			owners[s.Owner] = true
-		}
-	}
-	if len(owners)-1 > MaxOwners {
-		return tooMany("users share notes with you", MaxOwners)
-	}
-	f.shared, f.looked, f.due = shared, began, began.Add(looks/2+rand.N(looks/2))
+	f.seen, f.due = seen, seen.began.Add(looks/2+rand.N(looks/2))
 	for of := range maps.Clone(f.feeds) {
-		if !owners[of] {
+		if of != f.me && !seen.owners[of] {
 			f.leave(of)
 		}
 	}
 	return nil
 }
 
-// owners are those who share notes.
-func (f *follower) owners() map[UserID]bool {
-	all := map[UserID]bool{}
-	for _, owner := range f.shared {
-		all[owner] = true
-	}
-	return all
+// lookSince looks until it succeeds, or has failed for long.
+func (f *follower) lookSince(ctx context.Context, since time.Time) error {
+	return f.again(ctx, func(ctx context.Context) error { return f.look(ctx, since) })
 }
 
 // run tells what happens until it cannot go on.
@@ -135,7 +116,7 @@ func (f *follower) run(ctx context.Context) error {
 	} else {
 		// Owners that the cursor does not know are told of by the own events that follow it.
 		f.join(f.me, f.after.Own)
-		for owner := range f.owners() {
+		for owner := range f.seen.owners {
 			if at := f.after.at(owner); at != "" {
 				f.join(owner, at)
 			}
@@ -170,10 +151,10 @@ func (f *follower) start(ctx context.Context) error {
 		return err
 	}
 	// What is shared is read after the own position: who shares something later is among the own events then.
-	if err := f.again(ctx, f.look); err != nil {
+	if err := f.lookSince(ctx, time.Now()); err != nil {
 		return err
 	}
-	owners := f.owners()
+	owners := f.seen.owners
 	for owner := range owners { // all at once
 		if f.feeds[owner] == nil {
 			f.join(owner, "")
@@ -248,7 +229,7 @@ func (f *follower) catchUp(ctx context.Context, of UserID) error {
 				return err
 			})
 			if errors.Is(err, ErrGap) {
-				if err := f.miss(ctx, of); err != nil {
+				if err := f.miss(ctx); err != nil {
 					return err
 				}
 				continue
@@ -274,12 +255,15 @@ func (f *follower) catchUp(ctx context.Context, of UserID) error {
 	}
 }
 
-// miss tells that events of a user were missed, and goes on where things are.
-func (f *follower) miss(ctx context.Context, of UserID) error {
+// miss tells that events were missed, and goes on where things are, of everybody: what was missed of one user, as after a flush, most often was of all,
+// and what the gap asks for tells all changes.
+func (f *follower) miss(ctx context.Context) error {
 	if err := f.say(ctx, Told{Gap: true}, nil); err != nil {
 		return err
 	}
-	f.positions[of] = ""
+	for of := range f.positions {
+		f.positions[of] = ""
+	}
 	return f.start(ctx)
 }
 
@@ -289,12 +273,12 @@ func (f *follower) pass(ctx context.Context, of UserID, e Entry) error {
 	about := e.With == f.me && e.Owner != f.me // a share that the follower was given, or had
 	if about {
 		// What is shared is read, since events of several servers may come in another order than they happened.
-		if err := f.again(ctx, f.look); err != nil {
+		if err := f.lookSince(ctx, time.Now()); err != nil {
 			return err
 		}
 	}
 	if of == f.me {
-		if about && f.feeds[e.Owner] == nil && e.From != "" && f.owners()[e.Owner] {
+		if about && f.feeds[e.Owner] == nil && e.From != "" && f.seen.owners[e.Owner] {
 			f.join(e.Owner, e.From)
 		}
 		f.positions[of] = e.ID
@@ -312,21 +296,22 @@ func (f *follower) pass(ctx context.Context, of UserID, e Entry) error {
 			return nil // who is told by the own events, or not at all
 		}
 		if time.Now().Before(f.due) {
-			late := time.NewTimer(time.Until(f.looked.Add(looks * 4 / 3)))
-			err := f.say(ctx, Told{Event: &e.Event, Looked: f.looked}, late.C)
+			late := time.NewTimer(time.Until(f.seen.began.Add(looks * 4 / 3)))
+			err := f.say(ctx, Told{Event: &e.Event, Looked: f.seen.began}, late.C)
 			late.Stop()
 			if !errors.Is(err, errUntaken) {
 				return err
 			}
 		}
-		if err := f.again(ctx, f.look); err != nil {
+		// One of all who follow for the user looks, and the others take what it has seen.
+		if err := f.lookSince(ctx, f.seen.began.Add(looks/2)); err != nil {
 			return err
 		}
 	}
 }
 
 // reads reports whether the follower may read the note of an owner's event.
-func (f *follower) reads(of UserID, e Entry) bool { return e.Note != "" && f.shared[e.Note] == of }
+func (f *follower) reads(of UserID, e Entry) bool { return e.Note != "" && f.seen.shared[e.Note] == of }
 
 // errUntaken says that nobody has taken an event in time.
 var errUntaken = errors.New("nobody takes what is told")

@@ -26,7 +26,7 @@ type Hub struct {
 
 	mu        sync.Mutex // guards what follows; no other lock is taken under it
 	feeds     map[UserID]*feed
-	followers map[UserID]int // who listens, and how often
+	listeners map[UserID]*listener
 	listening bool
 	closed    bool
 	all       sync.WaitGroup // feeds and followers; it grows under mu, and not once closed
@@ -54,7 +54,7 @@ func NewHub(o HubOptions) *Hub {
 	if o.Patience <= 0 {
 		o.Patience = Patience
 	}
-	h := &Hub{o: o, slots: make(chan struct{}, atOnce), feeds: map[UserID]*feed{}, followers: map[UserID]int{}}
+	h := &Hub{o: o, slots: make(chan struct{}, atOnce), feeds: map[UserID]*feed{}, listeners: map[UserID]*listener{}}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
 }
@@ -82,11 +82,13 @@ func (h *Hub) Listen(ctx context.Context, after *Cursor) (<-chan Told, error) {
 	if after != nil && !after.Of(me) {
 		return nil, fault.Invalidf("after", "this is the cursor of another user")
 	}
-	if err := h.enter(me); err != nil {
+	began := time.Now()
+	counted, err := h.enter(me)
+	if err != nil {
 		return nil, err
 	}
-	f := &follower{hub: h, me: me, after: after, out: make(chan Told), wake: make(chan struct{}, 1), dirty: map[UserID]bool{}, feeds: map[UserID]*feed{}, positions: map[UserID]string{}}
-	if err := f.look(ctx); err != nil {
+	f := &follower{hub: h, me: me, counted: counted, after: after, out: make(chan Told), wake: make(chan struct{}, 1), dirty: map[UserID]bool{}, feeds: map[UserID]*feed{}, positions: map[UserID]string{}}
+	if err := f.look(ctx, began); err != nil {
 		h.exit(me)
 		return nil, err
 	}
@@ -95,7 +97,7 @@ func (h *Hub) Listen(ctx context.Context, after *Cursor) (<-chan Told, error) {
 	defer h.mu.Unlock()
 	if h.closed {
 		cancel()
-		delete(h.followers, me)
+		delete(h.listeners, me)
 		return nil, fault.New(fault.Unavailable, "the server is about to stop; try again in a moment")
 	}
 	if !h.listening {
@@ -116,25 +118,6 @@ func (h *Hub) Listen(ctx context.Context, after *Cursor) (<-chan Told, error) {
 		})
 	})
 	return f.out, nil
-}
-
-// enter counts who is about to listen. Exhausted for who listens [MaxListening] times.
-func (h *Hub) enter(who UserID) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.followers[who] >= MaxListening {
-		return fault.New(fault.Exhausted, "you listen to your notes %d times on this server: end a subscription first", MaxListening)
-	}
-	h.followers[who]++
-	return nil
-}
-
-func (h *Hub) exit(who UserID) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.followers[who]--; h.followers[who] == 0 {
-		delete(h.followers, who)
-	}
 }
 
 // listen has the feeds read when there are news.
@@ -236,6 +219,11 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// often says that a user listens often enough.
+func often() error {
+	return fault.New(fault.Exhausted, "you listen to your notes %d times on this server: end a subscription first", MaxListening)
 }
 
 // tooMany says what there is too much of to be followed.

@@ -9,6 +9,6 @@ func Limits() []limit.Limit {
 		{What: "Notes shared with the caller", Of: "`noteEvents`", Most: limit.Count(MaxShares), Code: limit.Exhausted, Then: "`noteChanges` tells the changes"},
 		{What: "Subscriptions to `noteEvents`", Of: "a user, on a server", Most: limit.Count(MaxListening), Code: limit.Exhausted},
 		{What: "Events kept for subscribers that resume", Of: "a user's notes", Most: "about " + limit.Count(MaxEvents), Code: "NoteGap"},
-		{What: "Time for which they are kept without a change or a subscriber", Of: "a user's notes", Most: limit.Time(KeptFor), Code: "NoteGap"},
+		{What: "Time for which they are kept without a subscriber", Of: "a user's notes", Most: limit.Time(KeptFor), Code: "NoteGap"},
 	}
 }

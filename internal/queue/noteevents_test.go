@@ -78,6 +78,19 @@ func testNoteEventsAreTrimmed(t *testing.T, f *fixture) {
 	left, err := f.client.PTTL(ctx, q.noteEventsKey(of)).Result()
 	require.NoError(t, err)
 	assert.InDelta(t, follow.KeptFor, left, float64(time.Minute))
+
+	// Events alone do not keep a stream that nobody follows.
+	require.NoError(t, f.client.PExpire(ctx, q.noteEventsKey(of), time.Hour).Err())
+	at, err := q.Append(ctx, of, changed(-1), false)
+	require.NoError(t, err)
+	left, err = f.client.PTTL(ctx, q.noteEventsKey(of)).Result()
+	require.NoError(t, err)
+	assert.InDelta(t, time.Hour, left, float64(time.Minute))
+	_, err = q.Read(ctx, of, at, 10)
+	require.NoError(t, err)
+	left, err = f.client.PTTL(ctx, q.noteEventsKey(of)).Result()
+	require.NoError(t, err)
+	assert.InDelta(t, follow.KeptFor, left, float64(time.Minute))
 }
 
 func TestNoteEventKeys(t *testing.T) {

@@ -101,7 +101,7 @@ func provokedNotes() map[string]map[string]provocation {
 			"Notes shared with the caller, `noteEvents`":                                    testedIn("internal/follow", "TestOwnersAndSharesAreBounded", "MaxShares"),
 			"Subscriptions to `noteEvents`, a user, on a server":                            testedIn("internal/follow", "TestAUserListensSoOften", "MaxListening"),
 			"Events kept for subscribers that resume, a user's notes":                       testedIn("internal/queue", "testNoteEventsAreTrimmed", "follow.MaxEvents"),
-			"Time for which they are kept without a change or a subscriber, a user's notes": testedIn("internal/queue", "testNoteEventsAreTrimmed", "follow.KeptFor"),
+			"Time for which they are kept without a subscriber, a user's notes":             testedIn("internal/queue", "testNoteEventsAreTrimmed", "follow.KeptFor"),
 		},
 		"internal/tag": {"Size, a tag, in which `#`, `:` and `%` count three each": mutated("createNote", func(p *provoker) apitest.Vars { return noteWith(apitest.Vars{"tags": []string{p.long()}}) })},
 		"internal/entity": {
