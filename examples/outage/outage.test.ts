@@ -1,6 +1,7 @@
 // Redis goes away and comes back while clients as one gets them follow all six subscriptions.
 
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { query, until } from '../../e2e/server.js';
 import { createClient as createEventClient } from '../graphql-sse/client.ts';
@@ -53,7 +54,7 @@ const asSoonAsPossible = (text: string, variables: Record<string, unknown>) =>
 const createImport = `mutation($in: CreateProjectImportInput!) { createProjectImport(input: $in) {
   import { id } upload { method url headers { name value } } } }`;
 const cancelImport = 'mutation($id: ID!) { cancelProjectImport(input: { importId: $id }) { import { state } } }';
-const claim = 'mutation($id: ID!) { claimProjectItems(input: { projectId: $id }) { items { id claim { token } } } }';
+const claim = 'mutation($id: ID!, $key: String) { claimProjectItems(input: { projectId: $id, idempotencyKey: $key }) { items { id claim { token } } } }';
 const release = 'mutation($id: ID!, $token: String!) { releaseProjectItem(input: { itemId: $id, token: $token }) { item { status } } }';
 const beat = 'mutation { heartbeat(input: {}) { onlineCount } }';
 
@@ -133,9 +134,9 @@ test('all six subscriptions go on by themselves, in each client', async (t) => {
   const everybody = (what: string, name: string, wanted: (sight: Sight, stock: Stock) => boolean) =>
     until(`${name} of each client: ${what}`, WAIT_MS, () => {
       for (const { stock, of } of sights) {
-        for (const [one, { errors, complete }] of Object.entries(of)) {
+        for (const [one, { errors, complete, messages }] of Object.entries(of)) {
           assert.deepEqual(errors, [], `${stock.name}, ${one}`);
-          assert.ok(!complete || one === name, `${stock.name}, ${one} is complete`);
+          assert.ok(!complete || isOver(messages.at(-1)), `${stock.name}, ${one} is complete`);
         }
       }
       return sights.every(({ stock, of }) => wanted(of[name]!, stock));
@@ -145,13 +146,14 @@ test('all six subscriptions go on by themselves, in each client', async (t) => {
 
   await eachFollows('begins', ({ messages }) => messages.length === 1);
 
-  const { items } = (await ask(claim, { id: projectId })).claimProjectItems;
+  const { items } = (await asSoonAsPossible(claim, { id: projectId, key: randomUUID() })).claimProjectItems;
   await everybody('sees the claim', 'projectEvents', saw('CLAIMED', items[0].id));
   await everybody('sees the claim', 'myQueue', ({ messages }) => messages.at(-1)?.myQueue.claims.length === 1);
 
   await t.test('Redis is away', async () => {
     const before = sights.map(({ of }) => Object.fromEntries(Object.entries(of).map(([name, { messages }]) => [name, messages.length])));
-    const further = (name: string) => everybody('goes on', name, ({ messages }, stock) => messages.length > before[stocks.indexOf(stock)]![name]!);
+    const further = (name: string, wanted = (_: Stock) => true) =>
+      everybody('goes on', name, ({ messages, complete }, stock) => complete || !wanted(stock) || messages.length > before[stocks.indexOf(stock)]![name]!);
     stores.away();
     await until('sockets are closed', WAIT_MS, () => stocks.every(({ name, codes }) => name === 'graphql-sse' || codes.length > 1)); // more than once
     await asSoonAsPossible(release, { id: items[0].id, token: items[0].claim.token });
@@ -163,18 +165,17 @@ test('all six subscriptions go on by themselves, in each client', async (t) => {
     for (const { messages } of followed)
       assert.deepEqual(messages.map((m) => (m.__typename === 'ProjectEvent' ? m.type : m.__typename)), ['ProjectSnapshot', 'CLAIMED', 'RELEASED']);
     for (const name of ['onlineCount', 'projectEvents', 'myQueue']) await further(name);
-    for (const name of ['importProgress', 'exportProgress', 'indexProgress'])
-      await everybody('goes on', name, ({ messages }, stock) => stock.name === 'graphql-sse' || messages.length > before[stocks.indexOf(stock)]![name]!);
+    for (const name of ['importProgress', 'exportProgress', 'indexProgress']) await further(name, ({ codes }) => codes.length > 0); // a socket is one for all
   });
 
   await t.test('Redis comes back with nothing', async () => {
     await stores.replace();
-    const again = (await asSoonAsPossible(claim, { id: projectId })).claimProjectItems.items;
+    const again = (await asSoonAsPossible(claim, { id: projectId, key: randomUUID() })).claimProjectItems.items;
     await everybody('sees the claim or is told a gap', 'projectEvents', (sight, stock) =>
       saw('CLAIMED', again[0].id)(sight, stock) || sight.messages.findLast(({ projectEvents }) => projectEvents.claims)?.projectEvents.claims.some(({ id }: any) => id === again[0].id));
     await everybody('sees the claim', 'myQueue', ({ messages }) => messages.at(-1)?.myQueue.claims.length === 1);
     await eachFollows('tells of the gap', ({ messages }) => messages.some(({ __typename }, i) => __typename === 'ProjectGap' && messages[i + 1]?.__typename === 'ProjectSnapshot'));
-    await ask(release, { id: again[0].id, token: again[0].claim.token });
+    await asSoonAsPossible(release, { id: again[0].id, token: again[0].claim.token });
     await everybody('sees the release', 'projectEvents', saw('RELEASED', again[0].id));
 
     const newcomer = await stores.token('newcomer@example.com');
@@ -185,10 +186,9 @@ test('all six subscriptions go on by themselves, in each client', async (t) => {
   });
 
   await t.test('complete is said when there is nothing more to follow', async () => {
-    await ask(cancelImport, { id: waiting });
+    await asSoonAsPossible(cancelImport, { id: waiting });
     await everybody('ends', 'importProgress', ({ messages, complete }) => complete && messages.at(-1)?.importProgress.state === 'CANCELLED');
-    for (const { of } of sights) delete of.importProgress;
-    for (const id of running) await ask(cancelImport, { id });
+    for (const id of running) await asSoonAsPossible(cancelImport, { id });
     await everybody('ends', 'exportProgress', ({ messages, complete }) => complete && messages.at(-1)?.exportProgress.state === 'DONE');
     for (const { name, codes } of stocks) assert.ok(codes.every((code) => code === 1013), `${name}: ${codes}`);
   });
@@ -198,6 +198,10 @@ const resumes = ({ name }: Stock) => name.startsWith('graphql-'); // others know
 
 /** Where to go on: the cursor of the last message that has one. */
 const last = ({ messages }: Sight) => messages.findLast(({ projectEvents }) => projectEvents.cursor)?.projectEvents.cursor ?? null;
+
+/** Whether nothing can follow: on a slow machine this may come before it is waited for. */
+const isOver = (message: Record<string, any> | undefined) =>
+  message?.indexProgress?.ready || ['DONE', 'FAILED', 'CANCELLED'].includes((message?.importProgress ?? message?.exportProgress)?.state);
 
 const saw =
   (type: string, item: string) =>

@@ -96,7 +96,10 @@ func (c *claiming) run(ctx context.Context, n int) ([]project.Item, error) {
 			}
 			refilled = true
 			if _, failed := c.populate.Refill(ctx, c.project.ID); failed != nil {
-				break // the next one who asks, or the job, tries again
+				if len(got) > 0 {
+					break // the next one who asks, or the job, tries again
+				}
+				return nil, failed // and not as if there were nothing to do
 			}
 			continue // also when it added nothing: another one may have filled it meanwhile
 		}

@@ -407,6 +407,25 @@ func TestPopulateOnManyServers(t *testing.T) {
 	assert.Len(t, seen, 300)
 }
 
+func TestAClaimDoesNotSayThatThereIsNothingWhenItCannotLook(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3, queue.Options{})
+	_, err := w.rebuild.Rebuild(t.Context(), w.project, true)
+	require.NoError(t, err, "which leaves the queue empty")
+	w.truth.before = func(what string) error {
+		if what == "ListByStatus" {
+			return errDown
+		}
+		return nil
+	}
+	_, err = w.service.Claim(w.as(ada), labelling.ClaimItems{Project: w.project, Count: 1})
+	require.ErrorIs(t, err, errDown)
+	w.truth.before = nil
+	items, err := w.service.Claim(w.as(ada), labelling.ClaimItems{Project: w.project, Count: 1})
+	require.NoError(t, err)
+	assert.Len(t, items, 1)
+}
+
 func TestPopulateRestsWhenThereIsNothing(t *testing.T) {
 	w := newWorld(t, 5, queue.Options{})
 	done := w.finish(w.claim(ada, 1)[0])
