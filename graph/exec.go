@@ -9133,8 +9133,8 @@ type Mutation {
   """
   removeNoteTags(input: RemoveNoteTagsInput!): RemoveNoteTagsPayload
   """
-  Shares a note with a user, or changes the permission of a share. EXHAUSTED beyond about 100,000 shares of the owner's
-  notes. For the owner.
+  Shares a note with a user, or changes the permission of a share. A share that has this permission already stays as it
+  is, and nobody is told. EXHAUSTED beyond about 100,000 shares of the owner's notes. For the owner.
   """
   shareNote(input: ShareNoteInput!): ShareNotePayload
   "Ends a share, if there is one, also of a deleted note. For the owner, and for the user with whom the note is shared."

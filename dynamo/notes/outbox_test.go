@@ -47,6 +47,13 @@ func TestEachChangeLeavesOneEvent(t *testing.T) {
 	assert.Empty(t, none, "it happened later")
 
 	leaves(note.Event{Type: note.Shared, Note: n.ID, Owner: ada, By: ada, With: grace}, func() error { w.Share(asAda, n.ID, grace, note.Edit); return nil })
+	granted := w.Clock.Now()
+	w.Clock.Advance(time.Second)
+	for range 2 { // the same again changes nothing
+		share, err := w.Rules.Share(asAda, note.PutShare{Note: n.ID, User: grace, Permission: note.Edit, IdempotencyKey: new("again")})
+		require.NoError(t, err)
+		assert.Equal(t, granted, share.SharedAt)
+	}
 	second := "second"
 	leaves(note.Event{Type: note.Changed, Note: n.ID, Owner: ada, By: grace, Version: 2}, func() error {
 		_, err := w.Rules.Update(asGrace, note.Update{ID: n.ID, Title: &second})

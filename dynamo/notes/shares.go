@@ -16,38 +16,61 @@ import (
 	"github.com/taggie/taggie/internal/page"
 )
 
-// PutShare puts the share of a user, whatever it was before.
+// errUnchanged says that a share is there as it was to be put, and since when.
+type errUnchanged struct{ since time.Time }
+
+func (*errUnchanged) Error() string { return "the note is shared like this already" }
+
+// PutShare puts the share of a user, whatever it was before. One that says the same stays as it is: nobody is told, and its time is returned.
 //
-// Index: primary. Key: USER#<user>/SHARED#<note_id> and USER#<user>/SHARED_ENDED#<note_id>; on condition that NOTE#<id>/LOCATOR is the
-// owner's, that USER#<user>/PROFILE exists, and that USER#<user>/BLOCKED#<owner> does not; the event in the outbox. Cost: 1 TransactWriteItems of 6 rows; where the locator is missing 1 Query of GSI2, and for a note that
-// another program put 2 TransactWriteItems more.
-func (db Store) PutShare(ctx context.Context, s note.Share, once idempotency.Key) error {
-	put := dynamo.Action{Table: dynamo.NotesTable, Item: shareRow(s)}
+// Index: primary. Key: USER#<user>/SHARED#<note_id>, on condition that it says something else, and USER#<user>/SHARED_ENDED#<note_id>; on condition
+// that NOTE#<id>/LOCATOR is the owner's, that USER#<user>/PROFILE exists, and that USER#<user>/BLOCKED#<owner> does not; the event in the outbox. Cost:
+// 1 TransactWriteItems of 6 rows; where the share stays as it is and an idempotency key is given, 1 more; where the locator is missing 1 Query of GSI2,
+// and for a note that another program put 2 TransactWriteItems more.
+func (db Store) PutShare(ctx context.Context, s note.Share, once idempotency.Key) (note.Share, error) {
+	full := error(nil)
+	put := dynamo.Action{
+		Table: dynamo.NotesTable, Item: shareRow(s), Condition: "NOT (owner_id = :owner AND #permission = :permission)", Names: dynamo.Reserved("permission"),
+		Values: dynamo.Attrs{":owner": dynamo.Str(string(s.Owner)), ":permission": dynamo.Str(permissions[s.Permission])},
+		Failed: func(row dynamo.Attrs) error {
+			if row == nil {
+				return full
+			}
+			var had note.Share
+			if err := decodeShare(dynamo.ItemOf(row), &had); err != nil {
+				return err
+			}
+			return &errUnchanged{had.SharedAt}
+		},
+	}
 	share := func() error {
 		return db.change(ctx, note.Giving(s), []dynamo.Action{
-			put,
 			{Table: dynamo.NotesTable, Key: endedShareKey(s.User, s.Note), Remove: true},
 			{Table: dynamo.NotesTable, Key: locatorKey(s.Note), Condition: "user_id = :owner", Values: dynamo.Attrs{":owner": dynamo.Str(string(s.Owner))},
 				Failed: func(dynamo.Attrs) error { return fault.New(fault.NotFound, noSuchNote) }},
 			{Table: dynamo.NotesTable, Key: users.ProfileKey(s.User), Condition: "attribute_exists(PK)",
 				Failed: func(dynamo.Attrs) error { return &note.UnknownUser{} }},
 			users.NotBlocked(s.Owner, s.User, &note.UnknownUser{}),
-		}, once)
+			put, // last: what the others say comes first
+		}, once.With(s.Result()...))
 	}
 	err := db.Spend(allowedShares, string(s.Owner), 1, share)
-	if full := err; fault.Is(err, fault.Exhausted) { // one that there is already can still be changed
-		put.Condition, put.Failed = "attribute_exists(PK)", func(dynamo.Attrs) error { return full }
+	if fault.Is(err, fault.Exhausted) { // one that there is already can still be changed
+		full, put.Condition = err, "attribute_exists(PK) AND "+put.Condition
 		err = share()
 	}
 	if fault.Is(err, fault.NotFound) {
-		if adopted, failed := db.adopt(ctx, s.Owner, s.Note); adopted || failed != nil {
-			if failed != nil {
-				return failed
-			}
-			return share()
+		if adopted, failed := db.adopt(ctx, s.Owner, s.Note); failed != nil {
+			err = failed
+		} else if adopted {
+			err = share()
 		}
 	}
-	return err
+	if unchanged, is := errors.AsType[*errUnchanged](err); is {
+		s.SharedAt = unchanged.since
+		err = db.Transact(ctx, nil, once.With(s.Result()...))
+	}
+	return s, err
 }
 
 // errNotShared says that there is no share to end.

@@ -300,11 +300,11 @@ func (s *Service) Share(ctx context.Context, in PutShare) (Share, error) {
 			return Share{}, fault.Invalidf(in.field(), "the note is yours already")
 		}
 		share.SharedAt = s.o.Now().UTC().Truncate(time.Millisecond)
-		err := s.o.Store.PutShare(ctx, share, once.With(string(share.User), share.SharedAt.Format(time.RFC3339Nano)))
+		put, err := s.o.Store.PutShare(ctx, share, once)
 		if _, unknown := errors.AsType[*UnknownUser](err); unknown {
 			return Share{}, &UnknownUser{Field: in.field()}
 		}
-		return share, err
+		return put, err
 	}, func(_ context.Context, result []string) (Share, error) {
 		var err error
 		share.User = UserID(result[0])

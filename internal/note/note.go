@@ -98,7 +98,12 @@ type Share struct {
 	Owner      UserID
 	User       UserID // with whom the note is shared
 	Permission Permission
-	SharedAt   time.Time
+	SharedAt   time.Time // since when it says this
+}
+
+// Result is what an idempotency key records of a share that was given: with whom, and when.
+func (s Share) Result() []string {
+	return []string{string(s.User), s.SharedAt.Format(time.RFC3339Nano)}
 }
 
 // Deleted is what is left of a deleted note.

@@ -118,9 +118,10 @@ type Writer interface {
 
 // Shares keeps who has access to what. What changes a share puts an [Event] into the [Outbox].
 type Shares interface {
-	// PutShare creates the share or changes its permission; note and user must exist. NotFound when the note does not
-	// exist or is not the owner's, *[UnknownUser] when the user does not, or has blocked the owner.
-	PutShare(ctx context.Context, s Share, once idempotency.Key) error
+	// PutShare creates the share or changes its permission; note and user must exist. It records [Share.Result] and returns what there is then: a share
+	// that says the same stays as it is, and nobody is told. NotFound when the note does not exist or is not the owner's, *[UnknownUser] when the user
+	// does not, or has blocked the owner.
+	PutShare(ctx context.Context, s Share, once idempotency.Key) (Share, error)
 	// DeleteShare ends the share if there is one, at that time. Its owner may be unknown.
 	DeleteShare(ctx context.Context, s Share, by UserID, at time.Time, once idempotency.Key) error
 	// ListReceived lists the shares that a user was given, by note id, up to limit, those of deleted notes included. It sees every acknowledged write.

@@ -48,6 +48,7 @@ func testSharedChangesAreTold(t *testing.T, w *storetest.World) {
 			return err
 		}},
 		{"permission", 1, func() error { w.Share(asAda, n.ID, grace, note.Edit); return nil }},
+		{"the same permission again", 0, func() error { w.Share(asAda, n.ID, grace, note.Edit); return nil }},
 		{"tags, by the reader", 1, func() error {
 			_, err := w.Rules.AddTags(asGrace, note.ChangeTags{ID: n.ID, Tags: []string{"t"}})
 			return err

@@ -76,7 +76,8 @@ func testSharingChecksNoteAndUser(t *testing.T, w *storetest.World) {
 	require.True(t, ok, "got %v", err)
 	assert.Equal(t, "input.userId", unknown.Field)
 	share := note.Share{Note: n.ID, Owner: grace, User: ada, Permission: note.Edit, SharedAt: w.Clock.Now()}
-	storetest.IsFault(t, w.Notes.PutShare(t.Context(), share, idempotency.Key{}), fault.NotFound)
+	_, err = w.Notes.PutShare(t.Context(), share, idempotency.Key{})
+	storetest.IsFault(t, err, fault.NotFound)
 	_, err = w.Rules.Share(asAda, note.PutShare{Note: n.ID, User: ada, Permission: note.View})
 	storetest.IsFault(t, err, fault.Invalid)
 	_, err = w.Rules.Share(asGrace, note.PutShare{Note: n.ID, User: grace, Permission: note.Edit})
@@ -87,7 +88,8 @@ func testSharingChecksNoteAndUser(t *testing.T, w *storetest.World) {
 	_, err = w.Rules.Delete(asAda, note.Delete{ID: n.ID})
 	require.NoError(t, err)
 	share = note.Share{Note: n.ID, Owner: ada, User: grace, Permission: note.Edit, SharedAt: w.Clock.Now()}
-	storetest.IsFault(t, w.Notes.PutShare(t.Context(), share, idempotency.Key{}), fault.NotFound)
+	_, err = w.Notes.PutShare(t.Context(), share, idempotency.Key{})
+	storetest.IsFault(t, err, fault.NotFound)
 }
 
 func testPermissionIsTheShareRow(t *testing.T, w *storetest.World) {
