@@ -83,6 +83,15 @@ func (f *fixture) useAll(t *testing.T) {
 	require.NoError(t, f.Publish(ctx, labelling.Message{ID: uuid.NewString(), Project: f.project, Item: "i1"}))
 	<-handled
 	require.Eventually(t, func() bool { return f.waitingAndDead(t) == [2]int{0, 1} }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { // each worker makes its stream when it begins
+		keys := f.keys(t)
+		for n := range streams {
+			if !slices.Contains(keys, f.finishedKey(n)) {
+				return false
+			}
+		}
+		return true
+	}, 10*time.Second, 10*time.Millisecond)
 	cancel()
 	<-done
 }
