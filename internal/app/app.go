@@ -80,7 +80,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	now := s.Clock.Now
 	metrics.Clock(s.Clock.Ahead)
 	a.Labelling = newLabeller(s, cfg, metrics, log)
-	a.Following = newFollowing(a.Labelling.Queue, s, cfg, log)
+	a.Following = newFollowing(a.Labelling.Queue, s, cfg, metrics, log)
 	usersStore, notesStore, entitiesStore := users.Store{DB: s.DB}, notes.Store{DB: s.DB, Tell: a.Following.Teller.Tell}, entities.Store{DB: s.DB}
 	projectsStore, scoresStore, itemsStore := projects.Store{DB: s.DB}, scores.Store{DB: s.DB}, scores.Items{DB: s.DB}
 	inRedis := edge.Redis{Client: s.Redis, Prefix: cfg.RedisPrefix}

@@ -10,6 +10,7 @@ import (
 	"github.com/taggie/taggie/internal/edge"
 	"github.com/taggie/taggie/internal/follow"
 	"github.com/taggie/taggie/internal/queue"
+	"github.com/taggie/taggie/internal/telemetry"
 )
 
 // following is what tells of notes, wired.
@@ -17,16 +18,18 @@ type following struct {
 	Teller *follow.Teller
 	Hub    *follow.Hub
 	turn   func(ctx context.Context, what string, lasts time.Duration) (bool, error)
+	late   func(oldest time.Duration)
 }
 
 // newFollowing wires what tells of notes. Nothing runs until somebody listens to the hub, which is to be closed, or something happens.
-func newFollowing(q *queue.Queue, s *Stores, cfg config.Config, log *slog.Logger) following {
+func newFollowing(q *queue.Queue, s *Stores, cfg config.Config, metrics *telemetry.Metrics, log *slog.Logger) following {
 	store, kept := notes.Store{DB: s.DB}, queue.NoteEvents{Queue: q}
 	news := edge.NewNews(edge.Redis{Client: s.Redis, Prefix: cfg.RedisPrefix}, "notes", cfg.TablePrefix+"notes")
 	return following{
-		Teller: follow.NewTeller(follow.TellerOptions{Outbox: store, Streams: kept, News: news, Now: s.Clock.Now, Log: log}),
-		Hub:    follow.NewHub(follow.HubOptions{Streams: kept, News: news, Shares: store, Patience: cfg.StreamPatience, Log: log}),
+		Teller: follow.NewTeller(follow.TellerOptions{Outbox: store, Streams: kept, News: news, Now: s.Clock.Now, Late: metrics.NoteEventsLate, Log: log}),
+		Hub:    follow.NewHub(follow.HubOptions{Streams: kept, News: news, Shares: store, Patience: cfg.StreamPatience, Missed: metrics.NoteEventsMissed, Log: log}),
 		turn:   q.Turn,
+		late:   metrics.NoteEventsLate,
 	}
 }
 
@@ -41,8 +44,13 @@ const (
 func (f following) Relay(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, backlogPatience)
 	defer cancel()
-	if mine, err := f.turn(bounded, "notes", leftEvery/2); err != nil || !mine {
+	mine, err := f.turn(bounded, "notes", leftEvery/2)
+	if err != nil {
 		return err
+	}
+	if !mine {
+		f.late(0) // another server knows
+		return nil
 	}
 	return f.Teller.Relay(ctx)
 }

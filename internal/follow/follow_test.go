@@ -29,6 +29,8 @@ type world struct {
 	outbox  []note.Event
 	deletes int
 	looks   int // at what is shared
+	missed  int
+	late    time.Duration
 	told    func(context.Context, string, time.Time) error
 	*Hub
 	*Teller
@@ -37,8 +39,8 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	w := &world{streams: map[UserID][]Entry{}, shares: map[UserID][]note.Share{}}
 	log := slog.New(slog.DiscardHandler)
-	w.Hub = NewHub(HubOptions{Streams: w, News: w, Shares: w, Log: log})
-	w.Teller = NewTeller(TellerOptions{Outbox: w, Streams: w, News: w, Now: time.Now, Log: log})
+	w.Hub = NewHub(HubOptions{Streams: w, News: w, Shares: w, Missed: func() { w.mu.Lock(); defer w.mu.Unlock(); w.missed++ }, Log: log})
+	w.Teller = NewTeller(TellerOptions{Outbox: w, Streams: w, News: w, Now: time.Now, Late: func(oldest time.Duration) { w.late = oldest }, Log: log})
 	t.Cleanup(w.Hub.Close)
 	return w
 }
@@ -310,6 +312,9 @@ func TestWhatWasMissedOfAllIsOneGap(t *testing.T) {
 	expect(t, told, first)
 	w.happens(t, second)
 	expect(t, told, second)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	assert.Equal(t, 1, w.missed)
 }
 
 // However often a user listens, what is shared with the user is read once for all of them.
@@ -370,10 +375,12 @@ func TestAnOutageIsWaitedFor(t *testing.T) {
 	w.outbox = []note.Event{e}
 	require.Error(t, w.Relay(t.Context()))
 	assert.Len(t, w.outbox, 1)
+	assert.GreaterOrEqual(t, w.late, time.Minute)
 	setAway(false)
 	require.NoError(t, w.Relay(t.Context()))
 	assert.Empty(t, w.outbox)
 	require.NoError(t, w.Relay(t.Context()))
+	assert.Zero(t, w.late, "none is left")
 	expect(t, told, e)
 }
 

@@ -258,6 +258,7 @@ func (f *follower) catchUp(ctx context.Context, of UserID) error {
 // miss tells that events were missed, and goes on where things are, of everybody: what was missed of one user, as after a flush, most often was of all,
 // and what the gap asks for tells all changes.
 func (f *follower) miss(ctx context.Context) error {
+	f.hub.o.Missed()
 	if err := f.say(ctx, Told{Gap: true}, nil); err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@ type HubOptions struct {
 	News     News
 	Shares   Shares
 	Patience time.Duration // how long a store may fail before those who wait for it are sent away; [Patience] by default
+	Missed   func()        // is told each time that a follower missed events
 	Log      *slog.Logger
 }
 
@@ -53,6 +54,9 @@ type Told struct {
 func NewHub(o HubOptions) *Hub {
 	if o.Patience <= 0 {
 		o.Patience = Patience
+	}
+	if o.Missed == nil {
+		o.Missed = func() {}
 	}
 	h := &Hub{o: o, slots: make(chan struct{}, atOnce), feeds: map[UserID]*feed{}, listeners: map[UserID]*listener{}}
 	h.ctx, h.cancel = context.WithCancel(context.Background())

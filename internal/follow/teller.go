@@ -42,11 +42,17 @@ type TellerOptions struct {
 	Streams Streams
 	News    News
 	Now     func() time.Time
+	Late    func(oldest time.Duration) // is told for how long the oldest event that others left has waited; 0 when there is none
 	Log     *slog.Logger
 }
 
 // NewTeller returns a teller.
-func NewTeller(o TellerOptions) *Teller { return &Teller{o: o} }
+func NewTeller(o TellerOptions) *Teller {
+	if o.Late == nil {
+		o.Late = func(time.Duration) {}
+	}
+	return &Teller{o: o}
+}
 
 // Tell tells what has happened soon. It does not wait. What is told is removed from the outbox by [Teller.Sweep].
 func (t *Teller) Tell(e note.Event) {
@@ -138,10 +144,16 @@ func (t *Teller) Sweep(ctx context.Context) error {
 
 // Relay tells what others left in the outbox, and removes it.
 func (t *Teller) Relay(ctx context.Context) error {
-	late, err := t.o.Outbox.ListOutbox(ctx, t.o.Now().Add(-relayAfter), relayAtOnce)
-	if err != nil || len(late) == 0 {
+	now := t.o.Now()
+	late, err := t.o.Outbox.ListOutbox(ctx, now.Add(-relayAfter), relayAtOnce)
+	if err != nil {
 		return err
 	}
+	if len(late) == 0 {
+		t.o.Late(0)
+		return nil
+	}
+	t.o.Late(now.Sub(late[0].At))
 	return errors.Join(t.tellAll(ctx, late), t.Sweep(ctx))
 }
 

@@ -14,6 +14,8 @@ type queueMetrics struct {
 	built   prometheus.Counter
 	read    prometheus.Counter
 	gaps    prometheus.Counter
+	untold  prometheus.Gauge
+	missed  prometheus.Counter
 	moves   *prometheus.CounterVec
 	backlog *backlog
 	sockets atomic.Pointer[func() int]
@@ -34,6 +36,8 @@ func newQueueMetrics(r *prometheus.Registry) *queueMetrics {
 		built:  counter("taggie_queue_builds_total", "Queues that this server made, for new projects and anew."),
 		read:   counter("taggie_project_events_read_total", "Events of projects that were read to be told: once however many listen, and again for who comes back after long."),
 		gaps:   counter("taggie_project_event_gaps_total", "Times that events of a project were missed, because they are no longer kept or the queue was lost."),
+		missed: counter("taggie_note_event_gaps_total", "Times that a subscriber to notes missed events, because they are no longer kept or Redis lost them."),
+		untold: prometheus.NewGauge(prometheus.GaugeOpts{Name: "taggie_note_oldest_untold_age_seconds", Help: "For how long the oldest change of a note or a share has been waiting to be told to subscribers; 0 when none waits, and on servers that do not look for them now."}),
 		moves:  moves,
 		backlog: &backlog{
 			waiting: prometheus.NewDesc("taggie_queue_messages_waiting", "Messages that wait for a consumer or are being handled, of all servers.", nil, nil),
@@ -41,7 +45,7 @@ func newQueueMetrics(r *prometheus.Registry) *queueMetrics {
 			oldest:  prometheus.NewDesc("taggie_queue_oldest_message_age_seconds", "For how long the oldest message has been waiting or being handled, of all servers; 0 when there is none.", nil, nil),
 		},
 	}
-	r.MustRegister(m.backlog, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "taggie_sockets_open", Help: "Open WebSockets and event streams."}, func() float64 {
+	r.MustRegister(m.backlog, m.untold, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "taggie_sockets_open", Help: "Open WebSockets and event streams."}, func() float64 {
 		if open := m.sockets.Load(); open != nil {
 			return float64((*open)())
 		}
@@ -66,6 +70,12 @@ func (m *Metrics) EventsRead(events int, gap bool) {
 		m.queues.gaps.Inc()
 	}
 }
+
+// NoteEventsMissed counts a subscriber that missed events of notes.
+func (m *Metrics) NoteEventsMissed() { m.queues.missed.Inc() }
+
+// NoteEventsLate sets for how long the oldest event of a note has been waiting to be told.
+func (m *Metrics) NoteEventsLate(oldest time.Duration) { m.queues.untold.Set(oldest.Seconds()) }
 
 // Transition counts a change of an item's status that was made; cause is one of few words of our own.
 func (m *Metrics) Transition(cause string) { m.queues.moves.WithLabelValues(cause).Inc() }
