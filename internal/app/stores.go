@@ -155,7 +155,7 @@ func (s *Stores) connect(ctx context.Context, cfg config.Config, use StoresFor) 
 	}
 	s.Redis = redisclient.New(o)
 	if use.metrics != nil {
-		s.Redis.AddHook(use.metrics.Redis())
+		use.metrics.ObserveRedis(s.Redis)
 	}
 	if use.Beside {
 		return nil
@@ -259,6 +259,17 @@ func (s *Stores) Apply(ctx context.Context, say Report) error {
 		return err
 	}
 	return s.Bucket.Apply(ctx, func(step blob.Step) { say("bucket "+s.Bucket.Name(), step.Text, step.OK) })
+}
+
+// Definition is what [Stores.Apply] makes, for other tools: tables by their names, and the rules of the bucket.
+type Definition struct {
+	Tables map[string]dynamo.Definition `json:"tables"`
+	Bucket blob.Definition              `json:"bucket"`
+}
+
+// DefinitionOf returns it for names of tables with a prefix.
+func DefinitionOf(tablePrefix string) Definition {
+	return Definition{Tables: dynamo.Definitions(tablePrefix), Bucket: blob.Rules()}
 }
 
 // Check says which tables and buckets are missing or different.

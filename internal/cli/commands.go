@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -73,6 +74,7 @@ func (c TokenCommand) Run(t *Terminal) error {
 type tablesCommand struct {
 	Apply TablesApply `cmd:"" help:"Make what is missing; safe to run again."`
 	Check TablesCheck `cmd:"" help:"Say what is missing or different, and change nothing."`
+	Print TablesPrint `cmd:"" help:"Print as JSON what apply makes, for tools such as Terraform; needs no store."`
 }
 
 // TablesApply makes the tables and the bucket that are missing.
@@ -94,6 +96,20 @@ func (TablesCheck) Run(ctx context.Context, t *Terminal) error {
 	return withStores(ctx, t, func(s *app.Stores) error {
 		return allRight(t.Stdout, "`taggie tables apply` makes what is missing", func(say app.Report) error { return s.Check(ctx, say) })
 	})
+}
+
+// TablesPrint prints what the tables and the bucket are to be like.
+type TablesPrint struct{}
+
+// Run prints it.
+func (TablesPrint) Run(t *Terminal) error {
+	cfg, err := config.LoadStores(t.Environ)
+	if err != nil {
+		return err
+	}
+	out := json.NewEncoder(t.Stdout)
+	out.SetIndent("", "  ")
+	return out.Encode(app.DefinitionOf(cfg.TablePrefix))
 }
 
 // allRight prints what is reported, and fails when something of it is not right.

@@ -32,9 +32,10 @@ func everything(t *testing.T) *Metrics {
 	m.ObserveCall(t.Context(), &Call{Operation: "Query", Tables: []string{"notes"}, Attempts: 2, Throttled: 1, Unprocessed: 1, Capacity: []Consumed{{"notes", 1}}})
 	m.Transition("EXPIRED")
 	m.Backlog(0, 0, 0)
+	m.NoteEventsLate(0)
 	m.s3Calls.WithLabelValues("GetObject", "ok")
 	m.s3Seconds.WithLabelValues("GetObject")
-	require.NoError(t, m.Redis().ProcessHook(func(context.Context, redis.Cmder) error { return nil })(t.Context(), nil))
+	require.NoError(t, redisHook{dialHook{m}}.ProcessHook(func(context.Context, redis.Cmder) error { return nil })(t.Context(), nil))
 	return m
 }
 

@@ -9,14 +9,28 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Redis returns the hook that observes the calls of a client of Redis: commands, and what is sent together as one call. It is not for clients
-// whose commands wait for something to happen.
-func (m *Metrics) Redis() redis.Hook { return redisHook{m} }
+// ObserveRedis observes the calls of a client of Redis: commands, and what is sent together as one call. It is not for clients whose commands
+// wait for something to happen.
+func (m *Metrics) ObserveRedis(client redis.UniversalClient) {
+	client.AddHook(redisHook{dialHook{m}})
+	if cluster, is := client.(*redis.ClusterClient); is { // whose nodes make the connections
+		cluster.OnNewNode(func(node *redis.Client) { node.AddHook(dialHook{m}) })
+	}
+}
 
-type redisHook struct{ m *Metrics }
+// dialHook counts connections.
+type dialHook struct{ m *Metrics }
+
+// ProcessHook changes nothing.
+func (dialHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+// ProcessPipelineHook changes nothing.
+func (dialHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
 
 // DialHook counts connections.
-func (h redisHook) DialHook(next redis.DialHook) redis.DialHook {
+func (h dialHook) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := next(ctx, network, addr)
 		if err == nil {
@@ -25,6 +39,9 @@ func (h redisHook) DialHook(next redis.DialHook) redis.DialHook {
 		return conn, err
 	}
 }
+
+// redisHook counts commands, too.
+type redisHook struct{ dialHook }
 
 // ProcessHook counts single commands.
 func (h redisHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {

@@ -32,18 +32,36 @@ func TestCallsToRedis(t *testing.T) {
 		&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}: "timeout", errors.New("connection refused"): "failed",
 	} {
 		before := testutil.ToFloat64(m.redisCalls.WithLabelValues(want))
-		process := m.Redis().ProcessHook(func(context.Context, redis.Cmder) error { return err })
+		process := redisHook{dialHook{m}}.ProcessHook(func(context.Context, redis.Cmder) error { return err })
 		assert.Equal(t, err, process(t.Context(), redis.NewCmd(t.Context(), "PING")), "hooks pass on what they see")
-		pipeline := m.Redis().ProcessPipelineHook(func(context.Context, []redis.Cmder) error { return err })
+		pipeline := redisHook{dialHook{m}}.ProcessPipelineHook(func(context.Context, []redis.Cmder) error { return err })
 		assert.Equal(t, err, pipeline(t.Context(), make([]redis.Cmder, 3)))
 		assert.InDelta(t, 2, testutil.ToFloat64(m.redisCalls.WithLabelValues(want))-before, 0, "%v", err)
 	}
 	for _, err := range []error{nil, errors.New("connection refused")} {
-		dial := m.Redis().DialHook(func(context.Context, string, string) (net.Conn, error) { return nil, err })
+		dial := redisHook{dialHook{m}}.DialHook(func(context.Context, string, string) (net.Conn, error) { return nil, err })
 		_, dialled := dial(t.Context(), "tcp", "redis:6379")
 		assert.Equal(t, err, dialled)
 	}
 	assert.InDelta(t, 1, testutil.ToFloat64(m.dials.WithLabelValues("redis")), 0)
+}
+
+func TestConnectionsToAClusterAreCounted(t *testing.T) {
+	m := NewMetrics()
+	client := redis.NewClusterClient(&redis.ClusterOptions{
+		MaxRedirects: -1, MaxRetries: -1,
+		ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) {
+			return []redis.ClusterSlot{{Start: 0, End: 16383, Nodes: []redis.ClusterNode{{Addr: "redis:6379"}}}}, nil
+		},
+		Dialer: func(context.Context, string, string) (net.Conn, error) {
+			here, there := net.Pipe()
+			return here, there.Close() // it says nothing
+		},
+	})
+	defer func() { assert.NoError(t, client.Close()) }()
+	m.ObserveRedis(client)
+	require.Error(t, client.Get(t.Context(), "key").Err())
+	assert.Positive(t, testutil.ToFloat64(m.dials.WithLabelValues("redis")))
 }
 
 type transport func(*http.Request) (*http.Response, error)
