@@ -30,7 +30,7 @@ func (*errUnchanged) Error() string { return "the note is shared like this alrea
 func (db Store) PutShare(ctx context.Context, s note.Share, once idempotency.Key) (note.Share, error) {
 	full := error(nil)
 	put := dynamo.Action{
-		Table: dynamo.NotesTable, Item: shareRow(s), Condition: "NOT (owner_id = :owner AND #permission = :permission)", Names: dynamo.Reserved("permission"),
+		Table: dynamo.NotesTable, Item: shareRow(s), Condition: "NOT (owner_id = :owner AND #permission = :permission AND attribute_exists(shared_at))", Names: dynamo.Reserved("permission"),
 		Values: dynamo.Attrs{":owner": dynamo.Str(string(s.Owner)), ":permission": dynamo.Str(permissions[s.Permission])},
 		Failed: func(row dynamo.Attrs) error {
 			if row == nil {

@@ -87,7 +87,8 @@ func TestWritesRecogniseTheirOwnRows(t *testing.T) {
 		{"delete", func(k idempotency.Key) error { return w.Notes.DeleteNote(t.Context(), moved, deleted, k) }},
 		{"undelete", func(k idempotency.Key) error { return w.Notes.UndeleteNote(t.Context(), moved, deleted, k) }},
 		{"share", func(k idempotency.Key) error {
-			_, err := w.Notes.PutShare(t.Context(), note.Share{Note: n.ID, Owner: ada, User: grace, Permission: note.View, SharedAt: w.Clock.Now()}, k)
+			may := map[bool]note.Permission{false: note.View, true: note.Edit}[k.Given()] // not the same again, which changes nothing
+			_, err := w.Notes.PutShare(t.Context(), note.Share{Note: n.ID, Owner: ada, User: grace, Permission: may, SharedAt: w.Clock.Now()}, k)
 			return err
 		}},
 		{"unshare", func(k idempotency.Key) error {

@@ -23,7 +23,10 @@ func (a *Application) work(ctx context.Context) {
 		})
 	}
 	running.Go(func() {
-		jobs.Run(ctx, a.Log, jobs.Job{Name: "tell what was left in the outbox of notes", Every: leftEvery, Do: a.Following.Relay})
+		jobs.Run(ctx, a.Log,
+			jobs.Job{Name: "tell what was left in the outbox of notes", Every: leftEvery, Do: a.Following.Relay},
+			jobs.Job{Name: "measure how late events of notes are", Every: backlogEvery, Do: a.Following.countLate},
+		)
 	})
 	running.Go(func() { a.Tasks.Run(ctx) })
 	running.Go(func() { a.Labelling.Run(ctx, a.Log) })

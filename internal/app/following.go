@@ -15,10 +15,10 @@ import (
 
 // following is what tells of notes, wired.
 type following struct {
-	Teller *follow.Teller
-	Hub    *follow.Hub
-	turn   func(ctx context.Context, what string, lasts time.Duration) (bool, error)
-	late   func(oldest time.Duration)
+	Teller  *follow.Teller
+	Hub     *follow.Hub
+	turn    func(ctx context.Context, what string, lasts time.Duration) (bool, error)
+	metrics *telemetry.Metrics
 }
 
 // newFollowing wires what tells of notes. Nothing runs until somebody listens to the hub, which is to be closed, or something happens.
@@ -26,10 +26,10 @@ func newFollowing(q *queue.Queue, s *Stores, cfg config.Config, metrics *telemet
 	store, kept := notes.Store{DB: s.DB}, queue.NoteEvents{Queue: q}
 	news := edge.NewNews(edge.Redis{Client: s.Redis, Prefix: cfg.RedisPrefix}, "notes", cfg.TablePrefix+"notes")
 	return following{
-		Teller: follow.NewTeller(follow.TellerOptions{Outbox: store, Streams: kept, News: news, Now: s.Clock.Now, Late: metrics.NoteEventsLate, Log: log}),
-		Hub:    follow.NewHub(follow.HubOptions{Streams: kept, News: news, Shares: store, Patience: cfg.StreamPatience, Missed: metrics.NoteEventsMissed, Log: log}),
-		turn:   q.Turn,
-		late:   metrics.NoteEventsLate,
+		Teller:  follow.NewTeller(follow.TellerOptions{Outbox: store, Streams: kept, News: news, Now: s.Clock.Now, Log: log}),
+		Hub:     follow.NewHub(follow.HubOptions{Streams: kept, News: news, Shares: store, Patience: cfg.StreamPatience, Missed: metrics.NoteEventsMissed, Log: log}),
+		turn:    q.Turn,
+		metrics: metrics,
 	}
 }
 
@@ -44,13 +44,19 @@ const (
 func (f following) Relay(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, backlogPatience)
 	defer cancel()
-	mine, err := f.turn(bounded, "notes", leftEvery/2)
-	if err != nil {
+	if mine, err := f.turn(bounded, "notes", leftEvery/2); err != nil || !mine {
 		return err
 	}
-	if !mine {
-		f.late(0) // another server knows
-		return nil
-	}
 	return f.Teller.Relay(ctx)
+}
+
+// countLate has the metrics say for how long the oldest event of a note has been waiting.
+func (f following) countLate(ctx context.Context) error {
+	late, err := f.Teller.Late(ctx)
+	if err != nil {
+		f.metrics.NoNoteEventsLate()
+		return err
+	}
+	f.metrics.NoteEventsLate(late)
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -28,9 +29,9 @@ type world struct {
 	shares  map[UserID][]note.Share
 	outbox  []note.Event
 	deletes int
-	looks   int // at what is shared
+	looks   int        // at what is shared
+	hold    chan error // one who looks waits for its answer, if there is such a channel
 	missed  int
-	late    time.Duration
 	told    func(context.Context, string, time.Time) error
 	*Hub
 	*Teller
@@ -40,7 +41,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{streams: map[UserID][]Entry{}, shares: map[UserID][]note.Share{}}
 	log := slog.New(slog.DiscardHandler)
 	w.Hub = NewHub(HubOptions{Streams: w, News: w, Shares: w, Missed: func() { w.mu.Lock(); defer w.mu.Unlock(); w.missed++ }, Log: log})
-	w.Teller = NewTeller(TellerOptions{Outbox: w, Streams: w, News: w, Now: time.Now, Late: func(oldest time.Duration) { w.late = oldest }, Log: log})
+	w.Teller = NewTeller(TellerOptions{Outbox: w, Streams: w, News: w, Now: time.Now, Log: log})
 	t.Cleanup(w.Hub.Close)
 	return w
 }
@@ -119,8 +120,16 @@ func (w *world) Follow(ctx context.Context, joined func(context.Context) error, 
 
 func (w *world) ListReceived(_ context.Context, user UserID, limit int) ([]note.Share, error) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.looks++
+	hold := w.hold
+	w.mu.Unlock()
+	if hold != nil {
+		if err := <-hold; err != nil {
+			return nil, err
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	all := w.shares[user]
 	return slices.Clone(all[:min(limit, len(all))]), nil
 }
@@ -313,6 +322,13 @@ func TestWhatWasMissedOfAllIsOneGap(t *testing.T) {
 	w.happens(t, second)
 	expect(t, told, second)
 	w.mu.Lock()
+	assert.Zero(t, w.missed, "the cursor was too old")
+	clear(w.streams)
+	w.mu.Unlock()
+	w.happens(t, change("ada", "n1"))
+	require.True(t, next(t, told).Gap)
+	position(t, told)
+	w.mu.Lock()
 	defer w.mu.Unlock()
 	assert.Equal(t, 1, w.missed)
 }
@@ -375,12 +391,16 @@ func TestAnOutageIsWaitedFor(t *testing.T) {
 	w.outbox = []note.Event{e}
 	require.Error(t, w.Relay(t.Context()))
 	assert.Len(t, w.outbox, 1)
-	assert.GreaterOrEqual(t, w.late, time.Minute)
+	late, err := w.Late(t.Context())
+	require.NoError(t, err)
+	assert.Greater(t, late, time.Hour, "since the clock of this test began")
 	setAway(false)
 	require.NoError(t, w.Relay(t.Context()))
 	assert.Empty(t, w.outbox)
 	require.NoError(t, w.Relay(t.Context()))
-	assert.Zero(t, w.late, "none is left")
+	late, err = w.Late(t.Context())
+	require.NoError(t, err)
+	assert.Zero(t, late, "none is left")
 	expect(t, told, e)
 }
 
@@ -485,4 +505,50 @@ func TestAUserListensSoOften(t *testing.T) {
 		_, err := w.Listen(as(t, "bob"), nil)
 		return err == nil
 	}, time.Minute, time.Millisecond)
+}
+
+func TestListeningIsCountedBackWhenTheHubIsClosedMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	w.hold = make(chan error)
+	looks := func(n int) {
+		require.Eventually(t, func() bool { w.mu.Lock(); defer w.mu.Unlock(); return w.looks == n }, 10*time.Second, time.Millisecond)
+	}
+	answers := make(chan error)
+	listen := func() {
+		_, err := w.Listen(as(t, "bob"), nil)
+		answers <- err
+	}
+	go listen()
+	looks(1)
+	go listen()
+	require.Eventually(t, func() bool { w.Hub.mu.Lock(); defer w.Hub.mu.Unlock(); return w.listeners["bob"].times == 2 }, 10*time.Second, time.Millisecond)
+	w.Hub.Close()
+	w.hold <- nil
+	require.True(t, fault.Is(<-answers, fault.Unavailable))
+	looks(2)
+	w.hold <- errAway
+	require.ErrorIs(t, <-answers, errAway)
+	assert.Empty(t, w.listeners)
+}
+
+// Who waits for a look that fails does not try once more before being told.
+func TestALookThatFailsIsSharedToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.hold = make(chan error)
+		answers := make(chan error)
+		const many = 5
+		for range many {
+			go func() {
+				_, err := w.Listen(as(t, "bob"), nil)
+				answers <- err
+			}()
+		}
+		synctest.Wait()
+		w.hold <- errAway
+		for range many {
+			require.ErrorIs(t, <-answers, errAway)
+		}
+		assert.Equal(t, 1, w.looks)
+	})
 }

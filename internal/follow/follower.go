@@ -31,6 +31,7 @@ type follower struct {
 	seen      *look     // what others share
 	due       time.Time // when to look again, before anything of somebody else is told
 	unheard   int       // events that were passed since something was told
+	told      bool      // whether anything was
 
 	mu    sync.Mutex
 	dirty map[UserID]bool // whose events have changed
@@ -258,9 +259,12 @@ func (f *follower) catchUp(ctx context.Context, of UserID) error {
 // miss tells that events were missed, and goes on where things are, of everybody: what was missed of one user, as after a flush, most often was of all,
 // and what the gap asks for tells all changes.
 func (f *follower) miss(ctx context.Context) error {
-	f.hub.o.Missed()
+	resumed := !f.told // with a cursor that is too old
 	if err := f.say(ctx, Told{Gap: true}, nil); err != nil {
 		return err
+	}
+	if !resumed {
+		f.hub.o.Missed()
 	}
 	for of := range f.positions {
 		f.positions[of] = ""
@@ -323,7 +327,7 @@ func (f *follower) say(ctx context.Context, t Told, late <-chan time.Time) error
 	t.Cursor = func() Cursor { return cursorOf(f.me, positions) }
 	select {
 	case f.out <- t:
-		f.unheard = 0
+		f.unheard, f.told = 0, true
 		return nil
 	case <-late:
 		return errUntaken

@@ -38,7 +38,7 @@ type HubOptions struct {
 	News     News
 	Shares   Shares
 	Patience time.Duration // how long a store may fail before those who wait for it are sent away; [Patience] by default
-	Missed   func()        // is told each time that a follower missed events
+	Missed   func()        // is told each time that a follower missed events; not of one that resumes with a cursor that is too old
 	Log      *slog.Logger
 }
 
@@ -101,7 +101,7 @@ func (h *Hub) Listen(ctx context.Context, after *Cursor) (<-chan Told, error) {
 	defer h.mu.Unlock()
 	if h.closed {
 		cancel()
-		delete(h.listeners, me)
+		h.uncount(me)
 		return nil, fault.New(fault.Unavailable, "the server is about to stop; try again in a moment")
 	}
 	if !h.listening {

@@ -18,8 +18,10 @@ type look struct {
 type listener struct {
 	times int // guarded by the hub's lock
 
-	turn chan struct{} // held by who looks, or takes the last look
-	last *look         // nil before the first one
+	turn   chan struct{} // held by who looks, or takes the last look
+	last   *look         // nil before the first one
+	failed error         // of the last try, nil when it succeeded
+	ended  time.Time     // that try
 }
 
 // enter counts a user who is about to listen. Exhausted for who listens [MaxListening] times.
@@ -42,16 +44,21 @@ func (h *Hub) enter(who UserID) (*listener, error) {
 func (h *Hub) exit(who UserID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if l := h.listeners[who]; l.times > 1 {
-		l.times--
-	} else {
+	h.uncount(who)
+}
+
+// uncount is exit, under the lock.
+func (h *Hub) uncount(who UserID) {
+	l := h.listeners[who]
+	if l.times--; l.times == 0 {
 		delete(h.listeners, who)
 	}
 }
 
-// lookAt returns what is shared with a user, as it was read since an instant. Followers of one user share what one of them reads. Exhausted above
-// [MaxOwners] and [MaxShares].
+// lookAt returns what is shared with a user, as it was read since an instant. Followers of one user share what one of them reads, and that it failed
+// if they waited for it. Exhausted above [MaxOwners] and [MaxShares].
 func (h *Hub) lookAt(ctx context.Context, who UserID, l *listener, since time.Time) (*look, error) {
+	asked := time.Now()
 	select {
 	case l.turn <- struct{}{}:
 		defer func() { <-l.turn }()
@@ -61,6 +68,21 @@ func (h *Hub) lookAt(ctx context.Context, who UserID, l *listener, since time.Ti
 	if l.last != nil && !l.last.began.Before(since) {
 		return l.last, nil
 	}
+	if l.failed != nil && !l.ended.Before(asked) {
+		return nil, l.failed
+	}
+	seen, err := h.lookNow(ctx, who)
+	if err == nil {
+		l.last = seen
+	}
+	if l.failed, l.ended = err, time.Now(); ctx.Err() != nil {
+		l.failed = nil // it is only that this one wants no more
+	}
+	return seen, err
+}
+
+// lookNow reads what is shared with a user.
+func (h *Hub) lookNow(ctx context.Context, who UserID) (*look, error) {
 	now := &look{began: time.Now(), owners: map[UserID]bool{}}
 	shares, err := h.o.Shares.ListReceived(ctx, who, MaxShares+1)
 	if err != nil {
@@ -78,6 +100,5 @@ func (h *Hub) lookAt(ctx context.Context, who UserID, l *listener, since time.Ti
 	if len(now.owners) > MaxOwners {
 		return nil, tooMany("users share notes with you", MaxOwners)
 	}
-	l.last = now
 	return now, nil
 }

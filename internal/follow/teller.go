@@ -42,17 +42,11 @@ type TellerOptions struct {
 	Streams Streams
 	News    News
 	Now     func() time.Time
-	Late    func(oldest time.Duration) // is told for how long the oldest event that others left has waited; 0 when there is none
 	Log     *slog.Logger
 }
 
 // NewTeller returns a teller.
-func NewTeller(o TellerOptions) *Teller {
-	if o.Late == nil {
-		o.Late = func(time.Duration) {}
-	}
-	return &Teller{o: o}
-}
+func NewTeller(o TellerOptions) *Teller { return &Teller{o: o} }
 
 // Tell tells what has happened soon. It does not wait. What is told is removed from the outbox by [Teller.Sweep].
 func (t *Teller) Tell(e note.Event) {
@@ -144,17 +138,21 @@ func (t *Teller) Sweep(ctx context.Context) error {
 
 // Relay tells what others left in the outbox, and removes it.
 func (t *Teller) Relay(ctx context.Context) error {
-	now := t.o.Now()
-	late, err := t.o.Outbox.ListOutbox(ctx, now.Add(-relayAfter), relayAtOnce)
-	if err != nil {
+	late, err := t.o.Outbox.ListOutbox(ctx, t.o.Now().Add(-relayAfter), relayAtOnce)
+	if err != nil || len(late) == 0 {
 		return err
 	}
-	if len(late) == 0 {
-		t.o.Late(0)
-		return nil
-	}
-	t.o.Late(now.Sub(late[0].At))
 	return errors.Join(t.tellAll(ctx, late), t.Sweep(ctx))
+}
+
+// Late returns for how long the oldest event has been waiting in the outbox that others look for by now; 0 when there is none.
+func (t *Teller) Late(ctx context.Context) (time.Duration, error) {
+	now := t.o.Now()
+	late, err := t.o.Outbox.ListOutbox(ctx, now.Add(-relayAfter), 1)
+	if err != nil || len(late) == 0 {
+		return 0, err
+	}
+	return now.Sub(late[0].At), nil
 }
 
 // Close returns when what was to be told at once was told, or Redis did not take it. What happens later stays in the outbox.

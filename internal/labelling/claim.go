@@ -95,7 +95,7 @@ func (c *claiming) run(ctx context.Context, n int) ([]project.Item, error) {
 				break
 			}
 			refilled = true
-			if _, failed := c.populate.Refill(ctx, c.project.ID); failed != nil {
+			if added, failed := c.populate.Refill(ctx, c.project.ID); failed != nil && added == 0 {
 				if len(got) > 0 {
 					break // the next one who asks, or the job, tries again
 				}

@@ -44,17 +44,19 @@ func (q NoteEvents) Append(ctx context.Context, of note.UserID, e follow.Entry, 
 	return text(reply[0]), nil
 }
 
-// End implements [follow.Streams].
+// End implements [follow.Streams]. Events that somebody is about to follow are kept for longer.
 func (q NoteEvents) End(ctx context.Context, of note.UserID) (string, error) {
 	key := q.noteEventsKey(of)
-	last, err := q.client.XRevRangeN(ctx, key, "+", "-", 1).Result()
-	if err != nil {
+	pipe := q.client.Pipeline()
+	last := pipe.XRevRangeN(ctx, key, "+", "-", 1)
+	pipe.PExpire(ctx, key, follow.KeptFor)
+	if _, err := pipe.Exec(ctx); err != nil {
 		return "", failed("look for the last event of notes", err)
 	}
-	if len(last) > 0 {
-		return last[0].ID, nil
+	if found := last.Val(); len(found) > 0 {
+		return found[0].ID, nil
 	}
-	pipe := q.client.Pipeline() // two that do this at once leave two such entries, and nobody minds
+	pipe = q.client.Pipeline() // two that do this at once leave two such entries, and nobody minds
 	id := pipe.XAdd(ctx, &redis.XAddArgs{Stream: key, Values: []any{"type", begin}})
 	pipe.PExpire(ctx, key, follow.KeptFor)
 	if _, err := pipe.Exec(ctx); err != nil {

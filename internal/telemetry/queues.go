@@ -14,10 +14,10 @@ type queueMetrics struct {
 	built   prometheus.Counter
 	read    prometheus.Counter
 	gaps    prometheus.Counter
-	untold  prometheus.Gauge
+	untold  *measured
 	missed  prometheus.Counter
 	moves   *prometheus.CounterVec
-	backlog *backlog
+	backlog *measured
 	sockets atomic.Pointer[func() int]
 }
 
@@ -37,13 +37,15 @@ func newQueueMetrics(r *prometheus.Registry) *queueMetrics {
 		read:   counter("taggie_project_events_read_total", "Events of projects that were read to be told: once however many listen, and again for who comes back after long."),
 		gaps:   counter("taggie_project_event_gaps_total", "Times that events of a project were missed, because they are no longer kept or the queue was lost."),
 		missed: counter("taggie_note_event_gaps_total", "Times that a subscriber to notes missed events, because they are no longer kept or Redis lost them."),
-		untold: prometheus.NewGauge(prometheus.GaugeOpts{Name: "taggie_note_oldest_untold_age_seconds", Help: "For how long the oldest change of a note or a share has been waiting to be told to subscribers; 0 when none waits, and on servers that do not look for them now."}),
-		moves:  moves,
-		backlog: &backlog{
-			waiting: prometheus.NewDesc("taggie_queue_messages_waiting", "Messages that wait for a consumer or are being handled, of all servers.", nil, nil),
-			dead:    prometheus.NewDesc("taggie_queue_dead_letters", "Messages that nobody could handle.", nil, nil),
-			oldest:  prometheus.NewDesc("taggie_queue_oldest_message_age_seconds", "For how long the oldest message has been waiting or being handled, of all servers; 0 when there is none.", nil, nil),
-		},
+		untold: newMeasured(
+			prometheus.NewDesc("taggie_note_oldest_untold_age_seconds", "For how long the oldest change of a note or a share has been waiting to be told to subscribers, of all servers; 0 when none waits.", nil, nil),
+		),
+		moves: moves,
+		backlog: newMeasured(
+			prometheus.NewDesc("taggie_queue_messages_waiting", "Messages that wait for a consumer or are being handled, of all servers.", nil, nil),
+			prometheus.NewDesc("taggie_queue_dead_letters", "Messages that nobody could handle.", nil, nil),
+			prometheus.NewDesc("taggie_queue_oldest_message_age_seconds", "For how long the oldest message has been waiting or being handled, of all servers; 0 when there is none.", nil, nil),
+		),
 	}
 	r.MustRegister(m.backlog, m.untold, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "taggie_sockets_open", Help: "Open WebSockets and event streams."}, func() float64 {
 		if open := m.sockets.Load(); open != nil {
@@ -75,50 +77,50 @@ func (m *Metrics) EventsRead(events int, gap bool) {
 func (m *Metrics) NoteEventsMissed() { m.queues.missed.Inc() }
 
 // NoteEventsLate sets for how long the oldest event of a note has been waiting to be told.
-func (m *Metrics) NoteEventsLate(oldest time.Duration) { m.queues.untold.Set(oldest.Seconds()) }
+func (m *Metrics) NoteEventsLate(oldest time.Duration) { m.queues.untold.set(oldest.Seconds()) }
+
+// NoNoteEventsLate says that this is not known now.
+func (m *Metrics) NoNoteEventsLate() { m.queues.untold.set() }
 
 // Transition counts a change of an item's status that was made; cause is one of few words of our own.
 func (m *Metrics) Transition(cause string) { m.queues.moves.WithLabelValues(cause).Inc() }
 
 // Backlog sets how many messages wait, how many are dead, and for how long the oldest has been waiting.
 func (m *Metrics) Backlog(waiting, dead int, oldest time.Duration) {
-	m.queues.backlog.set([3]float64{float64(waiting), float64(dead), oldest.Seconds()}, true)
+	m.queues.backlog.set(float64(waiting), float64(dead), oldest.Seconds())
 }
 
 // NoBacklog says that this is not known now: better no number than an old one.
-func (m *Metrics) NoBacklog() { m.queues.backlog.set([3]float64{}, false) }
+func (m *Metrics) NoBacklog() { m.queues.backlog.set() }
 
-// backlog tells three numbers as long as they are known.
-type backlog struct {
-	waiting, dead, oldest *prometheus.Desc
+// measured tells numbers as long as they are known.
+type measured struct {
+	descs []*prometheus.Desc
 
 	mu      sync.Mutex
-	numbers [3]float64 // in the same order
-	known   bool
+	numbers []float64 // in the same order; none while they are not known
 }
 
-func (b *backlog) set(numbers [3]float64, known bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.numbers, b.known = numbers, known
-}
+func newMeasured(descs ...*prometheus.Desc) *measured { return &measured{descs: descs} }
 
-func (b *backlog) told() []*prometheus.Desc { return []*prometheus.Desc{b.waiting, b.dead, b.oldest} }
+func (m *measured) set(numbers ...float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.numbers = numbers
+}
 
 // Describe sends what can be told.
-func (b *backlog) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range b.told() {
+func (m *measured) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range m.descs {
 		ch <- d
 	}
 }
 
 // Collect sends the numbers.
-func (b *backlog) Collect(ch chan<- prometheus.Metric) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.known {
-		for i, d := range b.told() {
-			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, b.numbers[i])
-		}
+func (m *measured) Collect(ch chan<- prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, n := range m.numbers {
+		ch <- prometheus.MustNewConstMetric(m.descs[i], prometheus.GaugeValue, n)
 	}
 }

@@ -197,7 +197,7 @@ func TestAFlushedRedisIsAGap(t *testing.T) {
 	ada.All("updateNote", "note { id }", []apitest.Vars{{"noteId": notes[0], "title": "third"}})
 	for _, stream := range []*apitest.Stream{adas, bobs} {
 		m := stream.Message()
-		for m.At("__typename") != "NoteEvent" || m.At("version") != 3.0 { // each of the users' events that bob follows may be a gap of its own
+		for m.At("__typename") != "NoteEvent" || m.At("version") != 3.0 { // a position comes before it
 			m = stream.Message()
 		}
 		assert.Equal(t, "third", m.Str("note.title"))

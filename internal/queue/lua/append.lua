@@ -10,6 +10,7 @@ if ARGV[1] == '0' and redis.call('EXISTS', events) == 0 then return {'OK', ''} e
 local fields = {}
 for i = 5, #ARGV do fields[#fields + 1] = ARGV[i] end
 local id = redis.call('XADD', events, 'MAXLEN', '~', ARGV[2], '*', unpack(fields))
-if redis.call('PTTL', events) < 0 then redis.call('PEXPIRE', events, ARGV[3]) end -- only who follows keeps them for longer
+-- Only who follows keeps them for longer, or is about to: by a share of which others are told.
+if ARGV[1] == '1' or redis.call('PTTL', events) < 0 then redis.call('PEXPIRE', events, ARGV[3]) end
 redis.call('SET', entry, id, 'PX', ARGV[4])
 return {'OK', id}
