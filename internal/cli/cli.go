@@ -25,8 +25,11 @@ type Commands struct {
 	Demo    demoCommand    `cmd:"" help:"Load the demo data into the running server, and have a crew label some of it."`
 	Export  exportCommand  `cmd:"" help:"Write the results of a project."`
 	Rebuild RebuildCommand `cmd:"" help:"Rebuild queues and statistics of projects."`
+	Backup  backupCommand  `cmd:"" help:"Copy the data of the embedded stores, also while the server is running."`
+	Restore restoreCommand `cmd:"" help:"Put a backup into an empty data directory."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 	Picture pictureCommand `cmd:"" hidden:"" name:"thumbnail"`
+	Freeze  freezeCommand  `cmd:"" hidden:""`
 }
 
 // Terminal is where commands read their settings and write their results.

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/taggie/taggie/internal/embedded/child"
 )
 
 // ErrInUse says that another process has the data directory.
@@ -54,4 +56,11 @@ func Attach(dir string) (*Engines, error) {
 	e := &Engines{failed: make(chan error), unlock: func() error { return nil }}
 	e.fillIn(dir, addresses, keys)
 	return e, nil
+}
+
+// Running returns the process id of an engine of the server that has the data directory, and false if it does not run.
+func Running(dir, engine string) (pid int, running bool) { return pidFile(dir, engine).Running() }
+
+func pidFile(dir, engine string) child.PidFile {
+	return child.PidFile(filepath.Join(dir, engine+".pid"))
 }

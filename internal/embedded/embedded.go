@@ -56,6 +56,9 @@ const (
 	Redis    = "redis"
 )
 
+// RestoringFile is in a data directory into which a backup is being restored. No engine starts there.
+const RestoringFile = "restoring"
+
 // Start starts the chosen engines and returns when all of them answer. If one does not, the others are
 // stopped again. [ErrInUse] when another process has the data directory. The context bounds the start alone; [Engines.Stop] ends the engines.
 func Start(ctx context.Context, o Options) (*Engines, error) {
@@ -87,6 +90,9 @@ func Start(ctx context.Context, o Options) (*Engines, error) {
 	}
 	if missing != nil {
 		return nil, errors.Join(missing, lock.release())
+	}
+	if _, err := os.Stat(filepath.Join(o.Dir, RestoringFile)); err == nil {
+		return nil, errors.Join(fmt.Errorf("the data in %s is not complete: taggie restore was broken off; run it again", o.Dir), lock.release())
 	}
 	surviveFullDisk()
 	e := &Engines{failed: make(chan error, len(programs))}

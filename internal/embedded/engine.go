@@ -64,7 +64,7 @@ func newEngine(p program, keys credentials, o Options, failed chan<- error) *eng
 		policy = *o.restarts
 	}
 	e := &engine{
-		program: p, keys: keys, data: o.Dir, open: o.open, dir: filepath.Join(o.Dir, p.name), pids: child.PidFile(filepath.Join(o.Dir, p.name+".pid")),
+		program: p, keys: keys, data: o.Dir, open: o.open, dir: filepath.Join(o.Dir, p.name), pids: pidFile(o.Dir, p.name),
 		log: o.Log.With("engine", p.name), policy: policy, exited: o.Exited, failed: failed,
 	}
 	e.watching, e.quit = context.WithCancel(context.Background())

@@ -29,6 +29,12 @@ type program struct {
 	gate             string // where the gate in front of it was found; "" for a program that checks who asks
 }
 
+// TablesPath and ObjectsPath are where the embedded DynamoDB and S3 keep their data, in the data directory.
+const (
+	TablesPath  = DynamoDB + "/tables.db" // a SQLite database
+	ObjectsPath = S3                      // a directory
+)
+
 // All three programs print a line with this word once they hold their port. Together with an answer on
 // the port that makes certain that nobody else snatched the port between its choice and its use.
 const announcement = "listening on"
@@ -41,7 +47,7 @@ func dynamoProgram(inMemory bool) program {
 			host, port, _ := net.SplitHostPort(address)
 			args := []string{"serve", "--host", host, "--port", port}
 			if !inMemory {
-				args = append(args, "--db-path", filepath.Join(dir, "tables.db"))
+				args = append(args, "--db-path", filepath.Join(dir, filepath.Base(TablesPath)))
 			}
 			return args
 		},

@@ -97,6 +97,7 @@ var rooms = map[string][]string{
 	"internal/httpapi/socket":      {"graph/model", "internal/fault", "internal/httpapi/admission", "internal/httpapi/connection", "internal/httpapi/execution", "internal/httpapi/present", "internal/httpapi/refusal", "internal/httpapi/request", "internal/httpapi/response", "internal/httpapi/signin", "internal/jsontext", "internal/limit", "internal/telemetry", "internal/viewer"},
 
 	"internal/embedded":              {"internal/embedded/child"},
+	"internal/embedded/backup":       {"internal/embedded", "internal/embedded/child"},
 	"internal/embedded/child":        {},
 	"internal/embedded/embeddedtest": {"internal/awsclient", "internal/embedded", "internal/embedded/child"},
 
@@ -144,6 +145,7 @@ var strangers = map[string][]string{
 	"github.com/prometheus":      {"internal/telemetry"},
 	"github.com/alecthomas/kong": {"internal/cli"},
 	"github.com/gabriel-vasile":  {"internal/score"},
+	"github.com/ncruces":         {"internal/embedded/backup"},
 	"golang.org/x/image":         {"internal/score", "internal/demo"},
 	"net/http":                   {"internal/app", "console", "dynamo", "internal/auth", "internal/awsclient", "internal/clock", "internal/demo", "internal/embedded", "internal/embedded/embeddedtest", "internal/faultinject", "internal/httpapi", "internal/httpapi/caller", "internal/httpapi/eventstream", "internal/httpapi/request", "internal/httpapi/socket", "internal/telemetry", "bench"},
 }

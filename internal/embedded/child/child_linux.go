@@ -3,6 +3,7 @@ package child
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -40,14 +41,30 @@ func CommandLine(pid int) (string, bool) {
 
 // startTime returns when a process started, in ticks since the machine did: the 22nd word of its state.
 func startTime(pid int) (string, bool) {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return "", false
-	}
-	// The second word is the program's name in parentheses, which may hold blanks and parentheses itself.
-	words := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	words := stat("/proc/" + strconv.Itoa(pid) + "/stat")
 	if len(words) < 20 {
 		return "", false
 	}
 	return words[19], true
+}
+
+// Stopped reports whether all threads of a process stand still after SIGSTOP.
+func Stopped(pid int) bool {
+	threads, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/stat")
+	for _, t := range threads {
+		if words := stat(t); len(words) > 0 && words[0] != "T" {
+			return false
+		}
+	}
+	return err == nil && len(threads) > 0
+}
+
+// stat returns the words of the state of a process or thread, without the first two.
+func stat(path string) []string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	// The second word is the program's name in parentheses, which may hold blanks and parentheses itself.
+	return strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
 }

@@ -23,6 +23,12 @@ func CommandLine(pid int) (string, bool) { return ask(pid, "command=") }
 // startTime returns when a process started.
 func startTime(pid int) (string, bool) { return ask(pid, "lstart=") }
 
+// Stopped reports whether a process stands still after SIGSTOP.
+func Stopped(pid int) bool {
+	state, ok := ask(pid, "state=")
+	return ok && strings.HasPrefix(state, "T")
+}
+
 // ask has ps tell one thing about a process.
 func ask(pid int, what string) (string, bool) {
 	out, err := exec.Command("ps", "-ww", "-o", what, "-p", strconv.Itoa(pid)).Output()

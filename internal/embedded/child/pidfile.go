@@ -67,6 +67,12 @@ func (f PidFile) Remove() error {
 	return nil
 }
 
+// Running returns the id of the process that the file remembers, and false if it does not run, or the file was written in another directory.
+func (f PidFile) Running() (pid int, running bool) {
+	r, ok := f.read()
+	return r.pid, ok && r.directory == identity(filepath.Dir(string(f))) && r.runs()
+}
+
 // EndStale kills the process that the file remembers, if it still runs, and forgets it. It kills nothing when the file was
 // written in another directory than the one where it lies now: the process belongs to whoever uses that one.
 func (f PidFile) EndStale(ctx context.Context) error {
