@@ -166,7 +166,7 @@ func (d *depot) calamity(r *rand.Rand) {
 	ctx := d.t.Context()
 	switch r.IntN(40) {
 	case 0:
-		assert.NoError(d.t, d.client.FlushAll(ctx).Err())
+		assert.NoError(d.t, d.client.FlushDB(ctx).Err())
 	case 1, 2:
 		if _, err := d.rebuild.Rebuild(ctx, d.project, true); err != nil {
 			assert.ErrorIs(d.t, err, labelling.ErrRebuilding)

@@ -18,8 +18,8 @@ func (s *truth) ListByStatus(_ context.Context, p project.ID, status project.Sta
 		return nil, labelling.Place{}, err
 	}
 	var list []project.Item
-	for _, i := range indexed("statuses", s.lag.show, s.lag.items, s.items, func(a, b project.Item) bool { return a.Status == b.Status }) {
-		if i.Project == p && i.Status == status && shard(i.ID) == n && i.Seq+i.ID > after.Seq+after.Item {
+	for _, i := range indexed("statuses", s.lag.show, s.lag.items, s.items, n, func(a, b project.Item) bool { return a.Status == b.Status }) {
+		if i.Project == p && i.Status == status && i.Seq+i.ID > after.Seq+after.Item {
 			list = append(list, i)
 		}
 	}
@@ -35,25 +35,28 @@ func (s *truth) ListByStatus(_ context.Context, p project.ID, status project.Sta
 	return ids, labelling.Place{Seq: last.Seq, Item: last.ID}, nil
 }
 
+// place is where a thing stands in an index of what changed when.
+type place struct {
+	at time.Time
+	id string
+}
+
+func (p place) compare(q place) int { return cmp.Or(p.at.Compare(q.at), cmp.Compare(p.id, q.id)) }
+
 // pages hands things over by when they changed last; what changes meanwhile moves to the end.
-func pages[T any](s *truth, what string, list func() []T, at func(T) string, page func([]T) error) error {
-	for after := ""; ; {
+func pages[T any](s *truth, what string, list func() []T, at func(T) place, page func([]T) error) error {
+	for after := (place{}); ; {
 		if err := s.begin(what); err != nil {
 			s.mu.Unlock()
 			return err
 		}
 		found := list()
 		s.mu.Unlock()
-		slices.SortFunc(found, func(a, b T) int { return cmp.Compare(at(a), at(b)) })
-		from, _ := slices.BinarySearchFunc(found, after, func(v T, after string) int {
-			if at(v) <= after {
-				return -1
-			}
-			return 1
-		})
-		if found = found[from:]; len(found) == 0 {
+		found = slices.DeleteFunc(found, func(v T) bool { return at(v).compare(after) <= 0 })
+		if len(found) == 0 {
 			return nil
 		}
+		slices.SortFunc(found, func(a, b T) int { return at(a).compare(at(b)) })
 		found = found[:min(s.pageSize, len(found))]
 		if err := page(found); err != nil {
 			return err
@@ -64,14 +67,14 @@ func pages[T any](s *truth, what string, list func() []T, at func(T) string, pag
 
 func (s *truth) ScanItems(_ context.Context, p project.ID, n int, page func([]project.Item) error) error {
 	return pages(s, "ScanItems", func() []project.Item {
-		return slices.DeleteFunc(indexed("items", s.lag.show, s.lag.items, s.items, func(a, b project.Item) bool { return a.Version == b.Version }), func(i project.Item) bool { return i.Project != p || shard(i.ID) != n })
-	}, func(i project.Item) string { return i.UpdatedAt.Format(time.RFC3339Nano) + i.ID }, page)
+		return slices.DeleteFunc(indexed("items", s.lag.show, s.lag.items, s.items, n, func(a, b project.Item) bool { return a.Version == b.Version }), func(i project.Item) bool { return i.Project != p })
+	}, func(i project.Item) place { return place{i.UpdatedAt, i.ID} }, page)
 }
 
 func (s *truth) ScanEfforts(_ context.Context, p project.ID, n int, page func([]project.Effort) error) error {
 	return pages(s, "ScanEfforts", func() []project.Effort {
-		return slices.DeleteFunc(indexed("efforts", s.lag.show, s.lag.efforts, s.efforts, func(a, b project.Effort) bool { return a.UpdatedAt.Equal(b.UpdatedAt) }), func(e project.Effort) bool { return e.Project != p || shard(e.ID) != n })
-	}, func(e project.Effort) string { return e.UpdatedAt.Format(time.RFC3339Nano) + e.ID }, page)
+		return slices.DeleteFunc(indexed("efforts", s.lag.show, s.lag.efforts, s.efforts, n, func(a, b project.Effort) bool { return a.UpdatedAt.Equal(b.UpdatedAt) }), func(e project.Effort) bool { return e.Project != p })
+	}, func(e project.Effort) place { return place{e.UpdatedAt, e.ID} }, page)
 }
 
 func (s *truth) ItemWithEfforts(_ context.Context, id project.ItemID) (project.Item, []project.Effort, error) {
@@ -88,9 +91,9 @@ func (s *truth) ItemWithEfforts(_ context.Context, id project.ItemID) (project.I
 	if i.Status == project.Purged {
 		return i, nil, nil
 	}
-	for _, e := range s.efforts {
-		if e.Item == id.ID {
-			efforts = append(efforts, e)
+	for effort := range s.efforts {
+		if s.efforts[effort].Item == id.ID {
+			efforts = append(efforts, s.efforts[effort])
 		}
 	}
 	slices.SortFunc(efforts, func(a, b project.Effort) int { return a.FinishedAt.Compare(b.FinishedAt) })
@@ -109,8 +112,8 @@ func (s *truth) CountItems(_ context.Context, p project.ID) (int, error) {
 	err := s.begin("CountItems")
 	defer s.mu.Unlock()
 	n := 0
-	for _, i := range s.items {
-		if i.Project == p {
+	for id := range s.items {
+		if s.items[id].Project == p {
 			n++
 		}
 	}

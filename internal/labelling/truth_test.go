@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"slices"
 	"sync"
@@ -54,18 +53,22 @@ func (s *truth) lags(show func(what string) int) {
 	s.lag.show, s.lag.items, s.lag.efforts = show, maps.Clone(s.items), maps.Clone(s.efforts)
 }
 
-// indexed returns what an index shows.
-func indexed[T any](what string, show func(string) int, was, is map[string]T, same func(a, b T) bool) []T {
+// indexed returns what a shard of an index shows. The others are not copied: that is most of what a scan would cost.
+func indexed[T any](what string, show func(string) int, was, is map[string]T, n int, same func(a, b T) bool) []T {
 	var list []T
-	for id, v := range is {
-		if old, there := was[id]; show != nil && !(there && same(old, v)) {
-			switch n := show(what); {
-			case n == 0:
-				continue
-			case n == 1 && there:
-				v = old
-			case n == 1:
-				continue
+	for id := range is {
+		if shard(id) != n {
+			continue
+		}
+		v := is[id]
+		if show != nil {
+			if old, there := was[id]; !there || !same(old, v) {
+				switch n := show(what); {
+				case n == 0, n == 1 && !there:
+					continue
+				case n == 1:
+					v = old
+				}
 			}
 		}
 		list = append(list, v)
@@ -122,10 +125,13 @@ func (s *truth) end(what string) error {
 	return hook(what)
 }
 
+// shard is FNV-1a, without an allocation: scans ask for it again and again.
 func shard(id string) int {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(id))
-	return int(h.Sum32() % labelling.Shards)
+	h := uint32(2166136261)
+	for _, c := range []byte(id) {
+		h = (h ^ uint32(c)) * 16777619
+	}
+	return int(h % labelling.Shards)
 }
 
 var missing = fault.New(fault.NotFound, "there is no such thing")

@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,7 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/taggie/taggie/internal/embedded"
+	"github.com/taggie/taggie/internal/embedded/embeddedtest"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
@@ -73,7 +75,7 @@ func (q *post) Pause(ctx context.Context, p project.ID, u labelling.UserID) (boo
 	return q.Queue.Pause(ctx, p, u)
 }
 
-// world is one project with members, on a Redis of its own.
+// world is one project with members, in a database of its own of a Redis.
 type world struct {
 	t        *testing.T
 	truth    *truth
@@ -101,16 +103,14 @@ const (
 	owl   = "owl"
 )
 
+// databases counts those of the test binary's Redis that worlds have.
+var databases atomic.Int64
+
 func newWorld(t *testing.T, items int, o queue.Options) *world {
 	t.Helper()
-	engines, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), Redis: true})
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		assert.NoError(t, engines.Stop(ctx))
-	})
-	return newWorldAt(t, engines.Redis.URL, items, o)
+	w := newWorldAt(t, fmt.Sprintf("%s/%d", strings.TrimSuffix(embeddedtest.Redis(t).URL, "/0"), databases.Add(1)), items, o)
+	t.Cleanup(func() { _ = w.client.FlushDB(context.WithoutCancel(t.Context())).Err() })
+	return w
 }
 
 // newWorldAt is the same on the Redis at the address.
@@ -187,7 +187,7 @@ func (w *world) rebuilt() {
 
 func (w *world) flush() {
 	w.t.Helper()
-	require.NoError(w.t, w.client.FlushAll(w.t.Context()).Err())
+	require.NoError(w.t, w.client.FlushDB(w.t.Context()).Err())
 	w.queue.mu.Lock()
 	defer w.queue.mu.Unlock()
 	w.queue.mail = nil // the streams are gone with the rest
