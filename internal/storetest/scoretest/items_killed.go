@@ -44,14 +44,15 @@ func KilledItems(t *testing.T, open OpenItems) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			clock := storetest.NewClock()
+			stores := open(t, clock.Now) // for all steps: each has a user of its own, and leaves nothing
 			for step, after := 1, false; ; step, after = step+B2i(after), !after {
-				clock := storetest.NewClock()
-				w := NewItemWorld(t, open(t, clock.Now), clock)
+				w := NewItemWorld(t, stores, clock)
 				m := &Mortal{Left: step, After: after}
 				err := flow.do(w, w.Over(mortalItems{w.Items, m}, mortalFiles{w.Files, m}))
 				items := w.settle()
 				for _, i := range items {
-					assert.Len(t, w.download(w.Files.PresignGet(t.Context(), i.Object, i.Name, i.Type, time.Minute)), int(i.Size))
+					assert.Equal(t, i.Size, w.downloaded(w.Files.PresignGet(t.Context(), i.Object, i.Name, i.Type, time.Minute)))
 				}
 				if flow.items >= 0 {
 					assert.Len(t, items, flow.items)
@@ -61,6 +62,10 @@ func KilledItems(t *testing.T, open OpenItems) {
 					require.Greater(t, step, 3, "there are steps")
 					return
 				}
+				for _, i := range items {
+					require.NoError(t, w.Rules.Delete(w.As(w.Ada), score.DeleteItem{Item: i.ItemRef}))
+				}
+				assert.Empty(t, w.settle())
 				if t.Failed() {
 					t.Fatalf("killed at call %d, after it: %t", step, after)
 				}
@@ -104,7 +109,7 @@ func (w *ItemWorld) throughout(s *score.Items, mediaType string, content []byte)
 func (w *ItemWorld) completed(ref score.ItemRef) error {
 	i, err := w.Rules.Complete(w.As(w.Ada), score.CompleteUpload{Upload: ref, IdempotencyKey: storetest.Ptr("complete")})
 	require.NoError(w.t, err)
-	assert.Len(w.t, w.download(w.Rules.Download(w.As(w.Ada), i)), int(i.Size))
+	assert.Equal(w.t, i.Size, w.downloaded(w.Rules.Download(w.As(w.Ada), i)))
 	return nil
 }
 

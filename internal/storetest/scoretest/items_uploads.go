@@ -10,6 +10,7 @@ import (
 	"image/gif"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,8 +47,8 @@ func postedForm(t *testing.T, w *ItemWorld) {
 	assert.Len(t, w.settle(), 1)
 }
 
-// large returns a file that comes in two parts.
-func large() []byte { return bytes.Repeat([]byte("0123456789abcdef"), partSize/16+100) }
+// large returns a file that comes in two parts, the same one to all: nobody changes it.
+var large = sync.OnceValue(func() []byte { return bytes.Repeat([]byte("0123456789abcdef"), partSize/16+100) })
 
 func uploadedInParts(t *testing.T, w *ItemWorld) {
 	ctx, content := w.As(w.Ada), large()

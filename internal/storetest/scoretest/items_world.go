@@ -135,7 +135,17 @@ func announce(name, mediaType string, content []byte) score.RequestUpload {
 }
 
 // Send sends a request as a client would, and returns the status and the body.
-func Send(t require.TestingT, r score.Request, body []byte) (int, string) {
+func Send(t require.TestingT, r score.Request, body []byte) (status int, text string) {
+	sent(t, r, body, func(answer *http.Response) {
+		all, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		status, text = answer.StatusCode, string(all)
+	})
+	return status, text
+}
+
+// sent sends a request, and has the answer read.
+func sent(t require.TestingT, r score.Request, body []byte, read func(answer *http.Response)) {
 	request, err := http.NewRequest(r.Method, r.URL, bytes.NewReader(body))
 	require.NoError(t, err)
 	for name, value := range r.Headers {
@@ -146,9 +156,7 @@ func Send(t require.TestingT, r score.Request, body []byte) (int, string) {
 	answer, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(answer.Body)
-	require.NoError(t, err)
-	return answer.StatusCode, string(text)
+	read(answer)
 }
 
 // sendForm posts the form as a browser would.
@@ -213,6 +221,18 @@ func (w *ItemWorld) download(url string, err error) []byte {
 	status, text := Send(w.t, score.Request{Method: http.MethodGet, URL: url}, nil)
 	require.Equal(w.t, http.StatusOK, status, text)
 	return []byte(text)
+}
+
+// downloaded returns how many bytes are at the URL, and keeps none of them.
+func (w *ItemWorld) downloaded(url string, err error) (n int64) {
+	w.t.Helper()
+	require.NoError(w.t, err)
+	sent(w.t, score.Request{Method: http.MethodGet, URL: url}, nil, func(answer *http.Response) {
+		require.Equal(w.t, http.StatusOK, answer.StatusCode)
+		n, err = io.Copy(io.Discard, answer.Body)
+		require.NoError(w.t, err)
+	})
+	return n
 }
 
 // usage returns what Ada's items take up.
