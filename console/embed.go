@@ -40,16 +40,18 @@ const policy = "default-src 'none'; script-src 'self'; worker-src 'self'; connec
 // board is where the board is served.
 const board = "/board"
 
-// boardPolicy is that of the board, which needs no inline style, but shows pictures of items.
-func boardPolicy(pictures []string) string {
-	return "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src " +
-		strings.Join(append([]string{"'self'", "data:"}, pictures...), " ") + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// boardPolicy is that of the board, which needs no inline style, but shows pictures of items and uploads files to the bucket.
+func boardPolicy(o Options) string {
+	return "default-src 'none'; script-src 'self'; connect-src " + strings.TrimSpace("'self' "+o.Bucket) + "; style-src 'self'; img-src " +
+		strings.Join(append([]string{"'self'", "data:"}, o.Pictures...), " ") + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
 // Options are what the pages need of the server.
 type Options struct {
 	// Pictures lists the origins from which the board may show pictures, besides our own.
 	Pictures []string
+	// Bucket is the origin to which the board may upload files; empty for none.
+	Bucket string
 	// PathPrefix is the path below which the pages are served, such as "/taggie". It has been removed from requests.
 	PathPrefix string
 }
@@ -110,7 +112,7 @@ func newHandler(files fs.FS, named map[string]string, o Options) http.Handler {
 	if _, found := pages[board]; !found {
 		pages[board] = pages["/"] // which says how to build both
 	}
-	policyOfBoard := boardPolicy(o.Pictures)
+	policyOfBoard := boardPolicy(o)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)

@@ -191,6 +191,13 @@ func TestTheBoardShowsPicturesOfTheseOriginsOnly(t *testing.T) {
 	assert.NotContains(t, ask(built(), http.MethodGet, "/").Header.Get("Content-Security-Policy"), "pictures.example.com")
 }
 
+func TestOnlyTheBoardMayUploadAndOnlyToTheBucket(t *testing.T) {
+	files := fstest.MapFS{"board.html": {Data: []byte("board")}, "index.html": {Data: []byte("index")}}
+	h := newHandler(files, map[string]string{"index.html": "/", "board.html": board}, Options{Bucket: "https://bucket.example.com"})
+	assert.Contains(t, ask(h, http.MethodGet, "/board").Header.Get("Content-Security-Policy"), "; connect-src 'self' https://bucket.example.com; ")
+	assert.NotContains(t, ask(h, http.MethodGet, "/").Header.Get("Content-Security-Policy"), "bucket.example.com")
+}
+
 func TestWithoutABuildThePageSaysHowToGetOne(t *testing.T) {
 	h := newHandler(unbuilt, map[string]string{"unbuilt.html": "/"}, Options{})
 	assert.Equal(t, text(t, ask(h, http.MethodGet, "/")), text(t, ask(h, http.MethodGet, "/board")))

@@ -154,7 +154,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 		Metrics:          metrics,
 		Log:              log,
 		Requests:         &a.requests,
-		Console:          console.Handler(console.Options{Pictures: append([]string{bucket}, cfg.PictureOrigins...), PathPrefix: cfg.PathPrefix}),
+		Console:          console.Handler(console.Options{Bucket: bucket, Pictures: append([]string{bucket}, cfg.PictureOrigins...), PathPrefix: cfg.PathPrefix}),
 		PathPrefix:       cfg.PathPrefix,
 		AllowedOrigins:   cfg.AllowedOrigins,
 		TrustedProxies:   cfg.TrustedProxies,

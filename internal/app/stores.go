@@ -110,12 +110,13 @@ var ErrOtherRedis = errors.New("the server that is running uses another Redis th
 func (s *Stores) connect(ctx context.Context, cfg config.Config, use StoresFor) error {
 	dynamoOptions := awsclient.Options{Endpoint: cfg.AWSEndpointDynamoDB, Region: cfg.AWSRegion}
 	s3Options := awsclient.Options{Endpoint: cfg.AWSEndpointS3, Region: cfg.AWSRegion}
-	bucket := cfg.S3Bucket
+	bucket, origins := cfg.S3Bucket, cfg.AllowedOrigins
 	if cfg.EmbeddedDynamoDB() {
 		dynamoOptions = EmbeddedClient(s.Engines.DynamoDB)
 	}
 	if cfg.EmbeddedS3() {
 		s3Options, bucket = EmbeddedClient(s.Engines.S3), embeddedBucket
+		origins = []string{"*"} // the board's, whatever its port is: the engine is on loopback, and takes only what the server signed
 	}
 	var watch dynamo.Watch
 	if use.metrics != nil {
@@ -141,7 +142,7 @@ func (s *Stores) connect(ctx context.Context, cfg config.Config, use StoresFor) 
 		Client: dynamoClient, TablePrefix: cfg.TablePrefix, Concurrency: cfg.DynamoConcurrency, SDKReads: cfg.DynamoSDKReads, Watch: watch,
 		Allowances: cfg.Allowances, Now: s.Clock.Now,
 	})
-	s.Bucket = blob.NewBucket(s3Client, bucket, s3Options.Region, cfg.AllowedOrigins)
+	s.Bucket = blob.NewBucket(s3Client, bucket, s3Options.Region, origins)
 	if use.Beside && !use.Queues {
 		return nil
 	}
