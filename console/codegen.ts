@@ -3,7 +3,7 @@ import type { CodegenConfig } from '@graphql-codegen/cli';
 
 const config: CodegenConfig = {
   schema: '../schema.graphqls',
-  documents: 'src/board/operations.graphql',
+  documents: 'src/board/**/*.graphql',
   generates: {
     './src/board/gql/': {
       preset: 'client',

@@ -7,6 +7,9 @@ import { HelpDialog, ProjectDialog, Projects } from './Dialogs';
 import { History } from './History';
 import { useBoard, useBoardState } from './hooks';
 import { useKeys } from './keys';
+import { DeletedProjects } from './manage/DeletedProjects';
+import { Manage } from './manage/Manage';
+import { NewProject } from './manage/NewProject';
 import { ConnectionState, Notices, RebuildState } from './Notices';
 import { Review } from './Review';
 import type { Session } from './session';
@@ -20,35 +23,43 @@ const pages = [
   ['statistics', 'Statistics'],
   ['review', 'Review'],
   ['history', 'History'],
+  ['manage', 'Manage'],
 ] as const;
 type Page = (typeof pages)[number][0];
 
+/** Who only labels or reviews has no page to manage. */
+const pagesFor = (isManager: boolean) => pages.filter(([name]) => isManager || name !== 'manage');
+
 const named = (name: string): Page => pages.find(([page]) => page === name)?.[0] ?? 'work';
 
-/** The whole page: who is signed in, which project, how it is, and one of five pages. */
+/** The whole page: who is signed in, which project, how it is, and one of its pages. */
 export function App({ session }: { session: Session }) {
   const { store, settings } = useBoard();
   const { phase, project } = useBoardState();
-  const [page, setPage] = useState<Page>(() => named(fromAddress().page));
+  const [wanted, setPage] = useState<Page>(() => named(fromAddress().page));
+  const isManager = project?.viewerMember.type === 'MANAGER';
+  const page = wanted === 'manage' && !isManager ? 'work' : wanted;
   const [dialog, setDialog] = useState<'help' | 'projects' | null>(null);
   const chose = useRef(false); // a project, a moment ago: the cursor goes to its name
 
   function open(name: Page) {
     if (name === page) return;
     setPage(name);
-    toAddress({ page: name });
+    toAddress({ page: name, section: '' });
   }
   useEffect(() => {
     const follow = () => setPage(named(fromAddress().page));
     window.addEventListener('hashchange', follow);
     return () => window.removeEventListener('hashchange', follow);
   }, []);
+  // A project that was just made opens where its items are brought.
+  useEffect(() => setPage(named(fromAddress().page)), [project?.id]);
   useEffect(() => {
     document.title = project ? `${project.name} – Taggie` : 'Taggie board';
   }, [project]);
 
   useKeys(settings, {
-    ...Object.fromEntries(pages.map(([name], i) => [String(i + 1), () => open(name)])),
+    ...Object.fromEntries(pagesFor(isManager).map(([name], i) => [String(i + 1), () => open(name)])),
     u: page === 'review' ? undefined : () => store.work.undoLast(), // Review has one of its own
     p: () => setDialog('projects'),
     '?': () => setDialog('help'),
@@ -69,12 +80,13 @@ export function App({ session }: { session: Session }) {
               {page === 'statistics' && <Statistics />}
               {page === 'review' && <Review />}
               {page === 'history' && <History />}
+              {page === 'manage' && <Manage />}
             </Boundary>
           </main>
         </>
       ) : (
         <main className="page">
-          <Nothing />
+          <Nothing onMade={() => (chose.current = true)} />
         </main>
       )}
       <Notices />
@@ -115,7 +127,7 @@ function Head(props: { page: Page; chose: RefObject<boolean>; onOpen: (page: Pag
       </div>
       <div className="head-row">
         <nav aria-label="Pages">
-          {pages.map(([name, title], i) => (
+          {pagesFor(project?.viewerMember.type === 'MANAGER').map(([name, title], i) => (
             <button key={name} ref={name === props.page ? tab : undefined} type="button" aria-current={name === props.page ? 'page' : undefined} onClick={() => props.onOpen(name)}>
               {title}
               {name === 'work' && held.length > 0 && <span className="count">{held.length}</span>} <kbd>{i + 1}</kbd>
@@ -134,15 +146,18 @@ function Head(props: { page: Page; chose: RefObject<boolean>; onOpen: (page: Pag
 }
 
 /** Why there is no project to show, and what to do about it. */
-function Nothing() {
+function Nothing({ onMade }: { onMade: () => void }) {
   const { store } = useBoard();
   const { phase, problem, projects } = useBoardState();
+  const [isMaking, setIsMaking] = useState(false);
+  const canMake = phase === 'empty' || phase === 'left' || phase === 'deleted';
   const texts: Record<string, [string, string]> = {
     starting: ['One moment…', 'The board is being put together.'],
     anonymous: ['Not signed in', 'Sign in above, with a token of your own or, where there is one, as the demo user.'],
     stranger: ['Not signed up yet', 'The token is valid, but nobody has signed up with it: run the mutation createUser in GraphiQL. This page goes on then.'],
-    empty: ['No project yet', 'You are in no project. Ask a manager to take you into a team: the project shows up here then. Or create one in GraphiQL.'],
+    empty: ['No project yet', 'You are in no project. Ask a manager to take you into a team: the project shows up here then. Or make one of your own.'],
     left: ['You are no longer a member of this project', 'Somebody took you out of its teams. What you typed is kept in this browser, should you come back.'],
+    deleted: ['The project is deleted', 'For 30 days, those who managed it can bring it back with everything it had.'],
     failed: ['That did not work', problem],
   };
   const [title, text] = texts[phase] ?? ['', ''];
@@ -150,7 +165,16 @@ function Nothing() {
     <section className="empty" aria-live="polite">
       <h1>{title}</h1>
       <p className="muted">{text}</p>
-      {(phase === 'left' || phase === 'failed') && projects.length > 0 && (
+      {isMaking && <NewProject onDone={onMade} onCancel={() => setIsMaking(false)} />}
+      {canMake && !isMaking && (
+        <div className="actions">
+          <button type="button" className="primary" onClick={() => setIsMaking(true)}>
+            New project
+          </button>
+        </div>
+      )}
+      {canMake && !isMaking && <DeletedProjects isOpen={phase === 'deleted'} />}
+      {(phase === 'left' || phase === 'deleted' || phase === 'failed') && projects.length > 0 && (
         <>
           <p>Choose one of your projects:</p>
           <Projects projects={projects} onChoose={(id) => void store.choose(id)} />

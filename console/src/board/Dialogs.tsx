@@ -3,6 +3,7 @@ import { Choice } from './Choice';
 import { Dialog } from './Dialog';
 import { useBoard, useBoardState, useSettings } from './hooks';
 import { KEYS } from './keys';
+import { NewProject } from './manage/NewProject';
 import type { Person, SkipReason } from './types';
 
 const LATER = [10, 30, 120, 1440];
@@ -112,10 +113,18 @@ export function HelpDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Which project is shown. */
+/** Which project is shown; and how to make another one. */
 export function ProjectDialog({ onClose }: { onClose: () => void }) {
   const { store } = useBoard();
   const { projects, project } = useBoardState();
+  const [isMaking, setIsMaking] = useState(false);
+  if (isMaking) {
+    return (
+      <Dialog key="new" title="New project" onClose={onClose}>
+        <NewProject onDone={onClose} onCancel={() => setIsMaking(false)} />
+      </Dialog>
+    );
+  }
   return (
     <Dialog title="Projects" onClose={onClose}>
       <Projects
@@ -126,6 +135,11 @@ export function ProjectDialog({ onClose }: { onClose: () => void }) {
         }}
         onDone={onClose}
       />
+      <div className="actions">
+        <button type="button" onClick={() => setIsMaking(true)}>
+          New project
+        </button>
+      </div>
     </Dialog>
   );
 }

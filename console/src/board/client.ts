@@ -39,6 +39,8 @@ export interface Failure {
   message: string;
   again: boolean;
   code: string;
+  /** The field of the input that is wrong; empty if none is. */
+  field: string;
 }
 
 export type Answer<Data> = { data: Data; failure?: undefined } | { data?: undefined; failure: Failure };
@@ -62,8 +64,10 @@ export function describe(error: CombinedError | undefined): Failure {
   const first = error?.graphQLErrors[0];
   if (first) {
     const code = String(first.extensions.code ?? '');
-    return { message: first.message, again: first.extensions.retryable === true || code === 'UNAVAILABLE', code };
+    // "input.categories.2" is about the field categories.
+    const [, field = ''] = /^input\.([^.]+)/.exec(String(first.extensions.field ?? '')) ?? [];
+    return { message: first.message, again: first.extensions.retryable === true || code === 'UNAVAILABLE', code, field };
   }
-  if (error?.networkError) return { message: 'The server cannot be reached.', again: true, code: '' };
-  return { message: 'The server gave no answer.', again: true, code: '' };
+  if (error?.networkError) return { message: 'The server cannot be reached.', again: true, code: '', field: '' };
+  return { message: 'The server gave no answer.', again: true, code: '', field: '' };
 }

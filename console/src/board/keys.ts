@@ -7,7 +7,7 @@ export const KEYS: { title: string; keys: [string, string][] }[] = [
   {
     title: 'Everywhere',
     keys: [
-      ['1 – 5', 'Work, Board, Statistics, Review, History'],
+      ['1 – 6', 'Work, Board, Statistics, Review, History; for managers also Manage'],
       ['u', 'Undo the last finish: before it is sent, or within five minutes'],
       ['p', 'Choose another project'],
       ['?', 'This help'],

@@ -7,6 +7,7 @@ import './head.css';
 import './work.css';
 import './lists.css';
 import './overlays.css';
+import './manage/manage.css';
 import './widths.css'; // last: it changes what the others say
 import { App } from './App';
 import { Boundary } from './Boundary';

@@ -1,6 +1,7 @@
 // What the pages of the board show, in one object that is replaced at each change.
 import { isLost, type Connection } from './socket';
 import { nothing, type Live } from './live';
+import type { Upload } from './manage/uploads';
 import type { Held, Person, Project, Verdict } from './types';
 
 /** A message to the user; it goes by itself unless it is about something that went wrong. */
@@ -39,7 +40,7 @@ export interface Kept {
 
 export interface State {
   /** What there is to show. */
-  phase: 'starting' | 'anonymous' | 'stranger' | 'empty' | 'ready' | 'left' | 'failed';
+  phase: 'starting' | 'anonymous' | 'stranger' | 'empty' | 'ready' | 'left' | 'deleted' | 'failed';
   problem: string;
   viewer: Person | null;
   projects: Person[];
@@ -67,6 +68,8 @@ export interface State {
   /** What the user said in Review since the project is shown, the last first. */
   reviewed: Reviewed[];
   notices: Notice[];
+  /** Files on their way to the bucket, of any project. */
+  uploads: Upload[];
   online: Person[];
   /** How far the rebuild of the queue is; null when there is none. */
   rebuild: { itemsRead: number; itemsTotal: number | null } | null;
@@ -101,6 +104,7 @@ export const start: State = {
   cutAt: 0,
   caughtUp: null,
   notices: [],
+  uploads: [],
   ...noProject,
 };
 

@@ -5,12 +5,13 @@ import { createDrafts } from './drafts';
 import { EventsDocument, HandsDocument, HeartbeatDocument, ListsDocument, OnlineDocument, PauseDocument, ProjectDocument, ResumeDocument, StartDocument } from './gql/graphql';
 import { newKey } from './idempotency';
 import { lay, receive } from './live';
+import { createUploads } from './manage/uploads';
 import { createRebuilds } from './rebuild';
 import { identity, type Session } from './session';
 import { lastProject, rememberProject, type SettingsStore } from './settings';
 import { connectedAs, createHolder, noProject, PAUSED, start, UNREACHED } from './state';
 import { isLost, type Connection } from './socket';
-import type { Card, Message } from './types';
+import type { Card, Message, Person } from './types';
 import { createWork } from './work';
 
 const HEARTBEAT_MS = 25_000;
@@ -26,6 +27,7 @@ export function createStore(session: Session, settings: SettingsStore) {
   const { client, socket } = createBoardClient(session, connected, () => void rebuilds());
   const rebuilds = createRebuilds(client, holder);
   const workIn = (viewer: string, project: string) => createWork(client, holder, settings, project, createDrafts(localStorage, viewer, project));
+  const uploads = createUploads(client, holder);
   let work = workIn('', ''); // another one for each project and user
   let round = 0; // grows with each project and user; what was asked for an earlier one is not news
   let stop = () => {};
@@ -191,7 +193,10 @@ export function createStore(session: Session, settings: SettingsStore) {
         work.follow(message);
         if (message.type === 'IMPORTED' || message.type === 'RESTARTED') relist();
         if (message.type === 'WITHDRAWN') void work.load();
-        if (message.type === 'MEMBERS') void online(round);
+        if (message.type === 'MEMBERS') {
+          void online(round);
+          void reread(round); // the viewer may have another role
+        }
         if (message.type === 'CATEGORIES_CHANGED') void reread(round);
         if (message.type === 'REVIEWED' && message.author?.id === get().viewer?.id && message.item?.status !== 'FINISHED') {
           say('bad', `“${message.item?.name}” was found incorrect, and is kept for you: ${message.item?.efforts?.nodes[0]?.review?.comment || 'no comment'}`);
@@ -250,6 +255,27 @@ export function createStore(session: Session, settings: SettingsStore) {
     else say('plain', paused ? 'Nothing is handed out any more.' : 'Items are handed out again.');
   }
 
+  /** Opens a project that the user has just made or brought back, for its managers. */
+  async function enter(project: Person) {
+    set({ projects: [...get().projects.filter(({ id }) => id !== project.id), project] });
+    toAddress({ project: project.id, page: 'manage', section: '' });
+    await choose(project.id);
+  }
+
+  /** Reads the project again after the user has changed it. */
+  async function changed() {
+    await reread(round);
+    const { project, projects } = get();
+    if (project) set({ projects: projects.map((other) => (other.id === project.id ? { id: other.id, name: project.name } : other)) });
+  }
+
+  /** Leaves a project that the user has deleted. */
+  function gone(id: string) {
+    if (get().project?.id !== id) return;
+    leave();
+    set({ ...noProject, projects: get().projects.filter((project) => project.id !== id), phase: 'deleted' });
+  }
+
   /** Listens to the session and to the clock, for as long as the page is open. */
   function run() {
     let who = identity(session.get());
@@ -281,24 +307,39 @@ export function createStore(session: Session, settings: SettingsStore) {
     client,
     run,
     choose,
+    enter,
+    changed,
+    gone,
     pause,
+    uploads,
   };
 }
 
 export type Store = ReturnType<typeof createStore>;
 
-/** What the address says after "#": which project and which page. */
-export function fromAddress(): { project: string; page: string } {
+/** What the address says after "#": which project, which page, and which section of it. */
+export interface Address {
+  project: string;
+  page: string;
+  section: string;
+}
+
+export function fromAddress(): Address {
   const parts = new URLSearchParams(window.location.hash.slice(1));
-  return { project: parts.get('project') ?? '', page: parts.get('page') ?? '' };
+  return { project: parts.get('project') ?? '', page: parts.get('page') ?? '', section: parts.get('section') ?? '' };
+}
+
+/** What stands after "#" for an address. */
+export function hashOf(address: Address): string {
+  const said = Object.entries(address).filter(([name, value]) => value || name !== 'section');
+  return `#${new URLSearchParams(said)}`;
 }
 
 /** Says in the address what is shown, so that a reload, a bookmark and the browser's "Back" lead there. */
-export function toAddress(change: { project?: string; page?: string }, entry: 'push' | 'replace' = 'push') {
-  const before = fromAddress();
-  const after = { ...before, ...change };
-  if (after.project === before.project && after.page === before.page) return;
-  const address = `#${new URLSearchParams(after)}`;
-  if (entry === 'push') window.history.pushState(null, '', address);
-  else window.history.replaceState(null, '', address);
+export function toAddress(change: Partial<Address>, entry: 'push' | 'replace' = 'push') {
+  const before = hashOf(fromAddress());
+  const after = hashOf({ ...fromAddress(), ...change });
+  if (after === before) return;
+  if (entry === 'push') window.history.pushState(null, '', after);
+  else window.history.replaceState(null, '', after);
 }

@@ -1,0 +1,32 @@
+import { useEffect, useState } from 'react';
+import { fromAddress, hashOf } from '../store';
+import { Items } from './Items';
+
+const sections = [
+  ['items', 'Items'],
+] as const;
+type Section = (typeof sections)[number][0];
+
+const named = (name: string): Section => sections.find(([section]) => section === name)?.[0] ?? 'items';
+
+/** What managers do: bring items, look at results, take people in, set the rules. Each section has an address. */
+export function Manage() {
+  const [section, setSection] = useState(() => named(fromAddress().section));
+  useEffect(() => {
+    const follow = () => setSection(named(fromAddress().section));
+    window.addEventListener('hashchange', follow);
+    return () => window.removeEventListener('hashchange', follow);
+  }, []);
+  return (
+    <div className="manage">
+      <nav aria-label="Sections">
+        {sections.map(([name, title]) => (
+          <a key={name} href={hashOf({ ...fromAddress(), page: 'manage', section: name })} aria-current={name === section ? 'page' : undefined}>
+            {title}
+          </a>
+        ))}
+      </nav>
+      {section === 'items' && <Items />}
+    </div>
+  );
+}

@@ -1,0 +1,73 @@
+import { useState } from 'react';
+import { ask } from '../client';
+import { CreateProjectDocument, UpdateProjectDocument } from '../gql/graphql';
+import { useBoard } from '../hooks';
+import { newKey } from '../idempotency';
+import { advise, useAct } from './act';
+import { Field, lines, onSubmit, TroubleNote } from './forms';
+
+const LEASE = 15; // the server's own
+
+/** Makes a project, and opens it. */
+export function NewProject({ onDone, onCancel }: { onDone: () => void; onCancel?: () => void }) {
+  const { store } = useBoard();
+  const { act, busy, trouble } = useAct();
+  const [name, setName] = useState('');
+  const [description, setDescription] = useState('');
+  const [categories, setCategories] = useState('');
+  const [subcategories, setSubcategories] = useState('');
+  const [lease, setLease] = useState(String(LEASE));
+  const [size, setSize] = useState('');
+
+  async function create() {
+    const data = await act(CreateProjectDocument, { name: name.trim(), description, categories: lines(categories), subcategories: lines(subcategories) });
+    const project = data?.createProject?.project;
+    if (!project) return;
+    // These two have fields of their own in updateProject only.
+    const rules = { leaseMinutes: Number(lease) === LEASE ? undefined : Number(lease), queueSize: size ? Number(size) : undefined };
+    if (rules.leaseMinutes !== undefined || rules.queueSize !== undefined) {
+      const { failure } = await ask(store.client, UpdateProjectDocument, { input: { projectId: project.id, ...rules, idempotencyKey: newKey() } });
+      if (failure) store.say('bad', `The project is there, but lease and queue have their usual values: ${advise(failure)} You can set them under Manage, Rules.`);
+    }
+    onDone();
+    await store.enter(project);
+  }
+
+  return (
+    <form className="form" onSubmit={onSubmit(create)}>
+      <Field label="Name" name="name" trouble={trouble}>
+        {(wiring) => <input {...wiring} data-first required maxLength={100} autoComplete="off" value={name} onChange={(event) => setName(event.target.value)} />}
+      </Field>
+      <Field label="Description" name="description" hint="Members see it. It may stay empty." trouble={trouble}>
+        {(wiring) => <textarea {...wiring} rows={2} value={description} onChange={(event) => setDescription(event.target.value)} />}
+      </Field>
+      <div className="form-pair">
+        <Field label="Categories" name="categories" hint="What an item can be: one on each line." trouble={trouble}>
+          {(wiring) => <textarea {...wiring} required rows={4} value={categories} onChange={(event) => setCategories(event.target.value)} />}
+        </Field>
+        <Field label="Subcategories" name="subcategories" hint="What else it can be, if you need that." trouble={trouble}>
+          {(wiring) => <textarea {...wiring} rows={4} value={subcategories} onChange={(event) => setSubcategories(event.target.value)} />}
+        </Field>
+      </div>
+      <div className="form-pair">
+        <Field label="Minutes for an item" name="leaseMinutes" hint="Then it goes back to the queue. 1 to 1,440." trouble={trouble}>
+          {(wiring) => <input {...wiring} type="number" required min={1} max={1440} value={lease} onChange={(event) => setLease(event.target.value)} />}
+        </Field>
+        <Field label="Items in the queue" name="queueSize" hint="At most 10,000; usually 1,000." trouble={trouble}>
+          {(wiring) => <input {...wiring} type="number" min={1} max={10000} placeholder="1,000" value={size} onChange={(event) => setSize(event.target.value)} />}
+        </Field>
+      </div>
+      <TroubleNote trouble={trouble} except={['name', 'description', 'categories', 'subcategories']} />
+      <div className="actions">
+        {onCancel && (
+          <button type="button" onClick={onCancel}>
+            Cancel
+          </button>
+        )}
+        <button type="submit" className="primary" disabled={busy}>
+          Create the project
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,82 @@
+import { RemovalProgressDocument, RemovalsDocument, RemovalStateDocument, UndoRemovalDocument, type RemovalFragment } from '../gql/graphql';
+import { useBoardState, useNow } from '../hooks';
+import { ago, number, span } from '../text';
+import { useAct } from './act';
+import { TroubleNote } from './forms';
+import { useProgress, usePages } from './lists';
+import { statusNames } from './words';
+
+const SHOWN = 5;
+
+/** What was removed, and how to bring it back. */
+export function Removals({ onRestored }: { onRestored?: () => void }) {
+  const { project } = useBoardState();
+  const removals = usePages(RemovalsDocument, { project: project?.id ?? '', first: SHOWN }, (data) => data.project?.removals);
+  if (removals.nodes?.length === 0 && !removals.problem) return null;
+  return (
+    <section className="panel" aria-label="Removed items">
+      <h2>Removed items</h2>
+      {removals.problem && <p className="problem">{removals.problem}</p>}
+      <ul className="entries">
+        {removals.nodes?.map((entry) => (
+          <Removal
+            key={entry.id}
+            entry={entry}
+            onChange={(changed) => {
+              removals.change((nodes) => nodes.map((node) => (node.id === changed.id ? changed : node)));
+              if (changed.state === 'RESTORED') onRestored?.();
+            }}
+          />
+        ))}
+      </ul>
+      {removals.hasMore && (
+        <button type="button" disabled={removals.busy} onClick={() => void removals.more()}>
+          Earlier removals
+        </button>
+      )}
+    </section>
+  );
+}
+
+const states: Record<RemovalFragment['state'], string> = {
+  REMOVING: 'being removed',
+  REMOVED: 'removed',
+  RESTORING: 'being brought back',
+  RESTORED: 'brought back',
+  PURGING: 'being deleted for good',
+  PURGED: 'gone for good',
+};
+
+function Removal({ entry, onChange }: { entry: RemovalFragment; onChange: (entry: RemovalFragment) => void }) {
+  const now = useNow(5_000);
+  const { act, busy, trouble } = useAct();
+  useProgress(entry.id, ['REMOVING', 'RESTORING', 'PURGING'].includes(entry.state), RemovalProgressDocument, RemovalStateDocument, onChange);
+
+  async function undo() {
+    const data = await act(UndoRemovalDocument, { removalId: entry.id });
+    const removal = data?.undoProjectRemoval?.removal;
+    if (removal) onChange(removal);
+  }
+
+  const what = entry.import ? 'Items of an import' : entry.status ? `All items that were ${statusNames[entry.status].toLowerCase()}` : 'Chosen items';
+  const left = entry.undoUntil ? Date.parse(entry.undoUntil) - now : 0;
+  return (
+    <li className="entry">
+      <p role="status">
+        <strong>{what}</strong> <span className="tag">{states[entry.state]}</span> {number(entry.removed)} {entry.removed === 1 ? 'item' : 'items'}{' '}
+        <span className="muted">
+          {entry.createdBy?.name}, {ago(entry.createdAt, now)}
+        </span>
+      </p>
+      <TroubleNote trouble={trouble} />
+      {entry.state === 'REMOVED' && left > 0 && (
+        <div className="actions">
+          <button type="button" disabled={busy} onClick={() => void undo()}>
+            Bring them back
+          </button>
+          <span className="muted">possible for {span(left)}</span>
+        </div>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,79 @@
+// How managers change something: a mutation, whether it is under way, and why it failed.
+import type { TypedDocumentNode } from '@urql/core';
+import { useRef, useState } from 'react';
+import { ask, type Failure } from '../client';
+import { useBoard } from '../hooks';
+import { newKey } from '../idempotency';
+import { sentence } from '../text';
+
+/** Why something did not work, and what to do next; at the field that is wrong, if one is. */
+export interface Trouble {
+  message: string;
+  field: string;
+}
+
+const next: Record<string, string> = {
+  '': 'Check your connection, then try again.',
+  UNAVAILABLE: 'Try again in a moment.',
+  EXHAUSTED: 'Wait a while, then try again.',
+  INVALID_INPUT: 'Correct it, then try again.',
+  CONFLICT: 'Reload the page to see how it is now.',
+  NOT_FOUND: 'Reload the page to see what changed.',
+  FORBIDDEN: 'Ask a manager of the project for it.',
+};
+
+/** A failure as a sentence, and another one that says what to do next. */
+export const advise = ({ message, code }: Failure) => `${sentence(message)} ${next[code] ?? 'Try again; if it fails again, tell whoever runs this server.'}`;
+
+/** What mutations may say instead of doing something. */
+type Payload = { problem?: { message: string; field?: string } | null } | null | undefined;
+
+/** The key of a mutation: the same one if the same is asked again because there was no answer. */
+export function createKeys(make = newKey) {
+  let last = { asked: '', key: '' };
+  return {
+    of(asked: string): string {
+      if (last.asked !== asked) last = { asked, key: make() };
+      return last.key;
+    },
+    /** There was an answer: who asks the same later means something else. */
+    settle() {
+      last = { asked: '', key: '' };
+    },
+  };
+}
+
+/** Asks mutations one after another. act() resolves to the answer, or to null when there was a trouble, which is in `trouble` then. */
+export function useAct() {
+  const { store } = useBoard();
+  const [busy, setBusy] = useState(false);
+  const [trouble, setTrouble] = useState<Trouble | null>(null);
+  const keys = useRef(createKeys()).current;
+  const underway = useRef(false);
+
+  async function act<Data extends object, Input extends object>(
+    document: TypedDocumentNode<Data, { input: Input }>,
+    input: Omit<Input, 'idempotencyKey'>,
+  ): Promise<Data | null> {
+    if (underway.current) return null;
+    underway.current = true;
+    setBusy(true);
+    setTrouble(null);
+    const idempotencyKey = keys.of(JSON.stringify(input));
+    const { data, failure } = await ask(store.client, document, { input: { ...input, idempotencyKey } as unknown as Input });
+    if (!failure?.again) keys.settle();
+    underway.current = false;
+    setBusy(false);
+    if (failure) {
+      setTrouble({ message: advise(failure), field: failure.field });
+      return null;
+    }
+    const problem = (Object.values(data)[0] as Payload)?.problem;
+    if (problem) setTrouble({ message: sentence(problem.message), field: problem.field?.replace(/^input\./, '') ?? '' });
+    return problem ? null : data;
+  }
+
+  return { act, busy, trouble, setTrouble };
+}
+
+export type Act = ReturnType<typeof useAct>;

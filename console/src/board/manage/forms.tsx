@@ -1,0 +1,79 @@
+import { useEffect, useId, useRef, type FormEvent, type ReactNode } from 'react';
+import { Dialog } from '../Dialog';
+import type { Trouble } from './act';
+
+/** What a field gives to its input. */
+interface Wiring {
+  id: string;
+  'aria-invalid': boolean | undefined;
+  'aria-describedby': string | undefined;
+}
+
+/** A field with its label, a hint, and what is wrong with it. When something is, the cursor goes there. */
+export function Field(props: { label: string; name: string; hint?: string; trouble?: Trouble | null; children: (wiring: Wiring) => ReactNode }) {
+  const { label, name, hint, trouble } = props;
+  const id = useId();
+  const wrong = trouble?.field === name ? trouble.message : '';
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (wrong) box.current?.querySelector<HTMLElement>('input, textarea, select')?.focus();
+  }, [wrong, trouble]);
+  const told = [hint && `${id}-hint`, wrong && `${id}-wrong`].filter(Boolean).join(' ');
+  return (
+    <div className="field" ref={box}>
+      <label htmlFor={id}>{label}</label>
+      {props.children({ id, 'aria-invalid': wrong ? true : undefined, 'aria-describedby': told || undefined })}
+      {hint && (
+        <p id={`${id}-hint`} className="muted hint">
+          {hint}
+        </p>
+      )}
+      {wrong && (
+        <p id={`${id}-wrong`} className="problem" role="alert">
+          {wrong}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** What went wrong and is not about one of the fields that are named. */
+export function TroubleNote({ trouble, except = [] }: { trouble: Trouble | null; except?: string[] }) {
+  if (!trouble || except.includes(trouble.field)) return null;
+  return (
+    <p className="problem" role="alert">
+      {trouble.message}
+    </p>
+  );
+}
+
+/** Has a form do something in this page instead of loading another one. */
+export const onSubmit = (act: () => unknown) => (event: FormEvent) => {
+  event.preventDefault();
+  void act();
+};
+
+/** Asks whether somebody is sure. The dialog begins at the button that changes nothing. */
+export function Confirm(props: { title: string; yes: string; busy: boolean; trouble: Trouble | null; children: ReactNode; onYes: () => unknown; onClose: () => void }) {
+  return (
+    <Dialog title={props.title} onClose={props.onClose}>
+      {props.children}
+      <TroubleNote trouble={props.trouble} />
+      <div className="actions">
+        <button type="button" data-first onClick={props.onClose}>
+          Cancel
+        </button>
+        <button type="button" className="danger" disabled={props.busy} onClick={() => void props.onYes()}>
+          {props.yes}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** Names that stand on lines of their own. */
+export const lines = (text: string) =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean);
