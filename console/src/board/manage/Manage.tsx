@@ -1,9 +1,11 @@
 import { useEffect, useState } from 'react';
 import { fromAddress, hashOf } from '../store';
 import { Items } from './Items';
+import { Results } from './Results';
 
 const sections = [
   ['items', 'Items'],
+  ['results', 'Results'],
 ] as const;
 type Section = (typeof sections)[number][0];
 
@@ -27,6 +29,7 @@ export function Manage() {
         ))}
       </nav>
       {section === 'items' && <Items />}
+      {section === 'results' && <Results />}
     </div>
   );
 }

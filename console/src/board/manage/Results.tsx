@@ -1,0 +1,239 @@
+import { useRef, useState } from 'react';
+import { CardDialog } from '../CardDialog';
+import { ask } from '../client';
+import { ByExternalIdDocument, RemoveItemsDocument, ResultsDocument, ReturnSkippedDocument, type ProjectItemStatus, type ResultFragment } from '../gql/graphql';
+import { useBoard, useBoardState, useNow } from '../hooks';
+import { finding } from '../live';
+import { moment, number } from '../text';
+import { advise, useAct } from './act';
+import { Exports } from './Exports';
+import { Confirm, onSubmit, TroubleNote } from './forms';
+import { usePages } from './lists';
+import { Removals } from './Removals';
+import { statusNames } from './words';
+
+const SHOWN = 25;
+const MOST = 100; // items that the server removes or brings back at once
+
+/** What was found out, item by item; what to do with items; and files of the results. */
+export function Results() {
+  const { store } = useBoard();
+  const { project, live } = useBoardState();
+  const id = project?.id ?? '';
+  const [status, setStatus] = useState<ProjectItemStatus | ''>('');
+  const results = usePages(ResultsDocument, { project: id, status: status || null, first: SHOWN }, (data) => data.project?.items);
+  const [wanted, setWanted] = useState('');
+  const [found, setFound] = useState<ResultFragment | null>(null);
+  const [missed, setMissed] = useState('');
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [opened, setOpened] = useState<ResultFragment | null>(null);
+  const [sure, setSure] = useState(false);
+  const [removed, setRemoved] = useState(0);
+  const { act, busy, trouble, setTrouble } = useAct();
+  const head = useRef<HTMLHeadingElement>(null);
+
+  // Events tell that the list is no longer as it is; reading it for each of them would be too much.
+  const [readAt, setReadAt] = useState(live.sequence);
+  function readAgain() {
+    setReadAt(store.get().live.sequence);
+    setChosen(new Set());
+    setFound(null);
+    void results.again();
+  }
+
+  async function find() {
+    setMissed('');
+    const { data, failure } = await ask(store.client, ByExternalIdDocument, { project: id, externalId: wanted.trim() });
+    const item = data?.project?.itemByExternalId ?? null;
+    setFound(item);
+    setChosen(new Set());
+    if (!item) setMissed(failure ? advise(failure) : `No item has the external id “${wanted.trim()}”. Look whether it is written in the same way, capitals too.`);
+  }
+
+  const items = found ? [found] : (results.nodes ?? []);
+  const picked = items.filter((item) => chosen.has(item.id));
+  const skipped = picked.filter((item) => item.status === 'SKIPPED');
+  const pick = (item: ResultFragment, isChosen: boolean) => {
+    const next = new Set(chosen);
+    if (isChosen) next.add(item.id);
+    else next.delete(item.id);
+    setChosen(next);
+  };
+
+  async function putBack() {
+    const data = await act(ReturnSkippedDocument, { projectId: id, itemIds: skipped.map((item) => item.id) });
+    if (!data) return;
+    const back = new Set(data.returnSkippedItems?.items?.map((item) => item.id));
+    store.say('good', `${count(back.size)} back in the queue, before others.`);
+    const change = (item: ResultFragment): ResultFragment => (back.has(item.id) ? { ...item, status: 'NEW' } : item);
+    results.change((nodes) => nodes.map(change));
+    if (found) setFound(change(found));
+    setChosen(new Set());
+    head.current?.focus();
+  }
+
+  async function remove() {
+    const ids = picked.map((item) => item.id);
+    const data = await act(RemoveItemsDocument, { projectId: id, itemIds: ids });
+    if (!data) return;
+    setSure(false);
+    results.change((nodes) => nodes.filter((item) => !ids.includes(item.id)));
+    setFound(null);
+    setChosen(new Set());
+    setRemoved(removed + 1);
+    store.say('plain', `${count(ids.length)} being removed. For 30 days you can bring them back: see “Removed items”.`);
+    head.current?.focus();
+  }
+
+  return (
+    <div className="section">
+      <section className="panel" aria-label="Results">
+        <h2 ref={head} tabIndex={-1}>
+          Results
+        </h2>
+        <div className="row-form">
+          <div className="field is-short">
+            <label htmlFor="results-status">Status</label>
+            <select
+              id="results-status"
+              value={status}
+              onChange={(event) => {
+                setStatus(event.target.value as ProjectItemStatus | '');
+                setFound(null);
+                setMissed('');
+                setChosen(new Set());
+              }}
+            >
+              <option value="">All</option>
+              {Object.entries(statusNames).map(([value, name]) => (
+                <option key={value} value={value}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </div>
+          <form className="row-form is-grown" onSubmit={onSubmit(find)}>
+            <div className="field">
+              <label htmlFor="results-id">External id</label>
+              <input id="results-id" type="search" required autoComplete="off" value={wanted} onChange={(event) => setWanted(event.target.value)} />
+            </div>
+            <button type="submit">Find</button>
+          </form>
+        </div>
+        {missed && (
+          <p className="problem" role="alert">
+            {missed}
+          </p>
+        )}
+        <div className="actions bar-of-list">
+          <button type="button" disabled={!picked.length || picked.length > MOST || busy} onClick={() => setSure(true)}>
+            Remove {picked.length > 0 && number(picked.length)}
+          </button>
+          <button type="button" disabled={!skipped.length || skipped.length > MOST || busy} onClick={() => void putBack()}>
+            Put back into the queue {skipped.length > 0 && number(skipped.length)}
+          </button>
+          {found ? (
+            <button type="button" onClick={() => setFound(null)}>
+              Show all again
+            </button>
+          ) : (
+            <button type="button" disabled={results.busy} onClick={readAgain}>
+              Read again{live.sequence > readAt && <span className="muted">: something changed</span>}
+            </button>
+          )}
+        </div>
+        {picked.length > MOST && <p className="muted">You can remove at most {MOST} items at once.</p>}
+        {status === 'SKIPPED' || !picked.length || skipped.length === picked.length ? null : <p className="muted">Only skipped items can be put back. To change a finished one, correct it under Review.</p>}
+        {!sure && <TroubleNote trouble={trouble} />}
+        {results.problem && <p className="problem">{results.problem}</p>}
+        <Table items={items} chosen={chosen} onPick={pick} onPickAll={(all) => setChosen(new Set(all ? items.map((item) => item.id) : []))} onOpen={setOpened} />
+        {results.nodes && !items.length && (
+          <p className="muted">
+            {status ? `No item is ${statusNames[status].toLowerCase()}.` : 'The project has no items yet. Bring some from a file: see Items.'}
+          </p>
+        )}
+        {!found && results.hasMore && (
+          <button type="button" disabled={results.busy} onClick={() => void results.more()}>
+            More
+          </button>
+        )}
+      </section>
+      <Exports />
+      <Removals key={removed} onRestored={readAgain} />
+      {opened && <CardDialog card={opened} onClose={() => setOpened(null)} />}
+      {sure && (
+        <Confirm
+          title={`Remove ${number(picked.length)} ${picked.length === 1 ? 'item' : 'items'}?`}
+          yes={picked.length === 1 ? 'Remove it' : 'Remove them'}
+          busy={busy}
+          trouble={trouble}
+          onYes={remove}
+          onClose={() => {
+            setSure(false);
+            setTrouble(null);
+          }}
+        >
+          <p>What you remove, and what was found out about it, is no longer shown or handed out. You can bring it back for 30 days.</p>
+        </Confirm>
+      )}
+    </div>
+  );
+}
+
+const count = (items: number) => `${number(items)} ${items === 1 ? 'item is' : 'items are'}`;
+
+function Table(props: {
+  items: ResultFragment[];
+  chosen: ReadonlySet<string>;
+  onPick: (item: ResultFragment, isChosen: boolean) => void;
+  onPickAll: (all: boolean) => void;
+  onOpen: (item: ResultFragment) => void;
+}) {
+  const { items, chosen } = props;
+  const now = useNow(30_000);
+  if (!items.length) return null;
+  const all = items.every((item) => chosen.has(item.id));
+  return (
+    <table className="stacked results">
+      <thead>
+        <tr>
+          <th scope="col">
+            <input type="checkbox" aria-label="All that are shown" checked={all} onChange={() => props.onPickAll(!all)} />
+          </th>
+          <th scope="col">Item</th>
+          <th scope="col">External id</th>
+          <th scope="col">Status</th>
+          <th scope="col">Found to be</th>
+          <th scope="col">By</th>
+        </tr>
+      </thead>
+      <tbody>
+        {items.map((item) => {
+          const last = finding(item);
+          const verdict = last?.review?.verdict;
+          return (
+            <tr key={item.id}>
+              <td>
+                <input type="checkbox" aria-label={`Choose ${item.name}`} checked={chosen.has(item.id)} onChange={(event) => props.onPick(item, event.target.checked)} />
+              </td>
+              <td>
+                <button type="button" className="link" onClick={() => props.onOpen(item)}>
+                  {item.name}
+                </button>
+              </td>
+              <td className="muted">{item.externalId}</td>
+              <td>
+                <span className="tag">{statusNames[item.status]}</span>{' '}
+                {verdict && <span className={verdict === 'CORRECT' ? 'tag is-good' : 'tag is-bad'}>{verdict === 'CORRECT' ? 'correct' : 'incorrect'}</span>}
+              </td>
+              <td>
+                {[item.category?.name, item.subcategory?.name].filter(Boolean).join(' · ')} <span className="muted">{item.keywords.join(', ')}</span>
+              </td>
+              <td className="muted">{last && `${last.user?.name ?? 'Somebody'}, ${moment(last.finishedAt, now)}`}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
