@@ -1,11 +1,13 @@
 import { useEffect, useState } from 'react';
 import { fromAddress, hashOf } from '../store';
 import { Items } from './Items';
+import { People } from './People';
 import { Results } from './Results';
 
 const sections = [
   ['items', 'Items'],
   ['results', 'Results'],
+  ['people', 'People'],
 ] as const;
 type Section = (typeof sections)[number][0];
 
@@ -30,6 +32,7 @@ export function Manage() {
       </nav>
       {section === 'items' && <Items />}
       {section === 'results' && <Results />}
+      {section === 'people' && <People />}
     </div>
   );
 }

@@ -1,0 +1,306 @@
+import { useState } from 'react';
+import { Dialog } from '../Dialog';
+import { CreateTeamDocument, DeleteTeamDocument, PeopleDocument, PutMemberDocument, RemoveMemberDocument, RenameTeamDocument, type PeopleQuery, type TeamType } from '../gql/graphql';
+import { useBoard, useBoardState } from '../hooks';
+import { useAct } from './act';
+import { Confirm, Field, onSubmit, TroubleNote } from './forms';
+import { usePages } from './lists';
+import { roleNames } from './words';
+
+const SHOWN = 50;
+
+type Team = NonNullable<NonNullable<PeopleQuery['project']>['teams']>[number];
+type Member = NonNullable<NonNullable<PeopleQuery['project']>['members']>['nodes'][number];
+
+/** Who is in the project, in which team, and what the teams may do. */
+export function People() {
+  const { project } = useBoardState();
+  const [teams, setTeams] = useState<Team[]>([]);
+  const people = usePages(PeopleDocument, { project: project?.id ?? '', first: SHOWN }, (data) => {
+    setTeams(data.project?.teams ?? []);
+    return data.project?.members;
+  });
+  const readAgain = () => void people.again();
+  return (
+    <div className="section">
+      <section className="panel" aria-label="Members">
+        <h2>Members</h2>
+        {teams.length > 0 && <AddMember teams={teams} onDone={readAgain} />}
+        {people.problem && <p className="problem">{people.problem}</p>}
+        <table className="stacked">
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">Team</th>
+              <th scope="col">May</th>
+              <th scope="col">
+                <span className="unseen-text">Remove</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {people.nodes?.map((member) => member.user && <MemberRow key={member.user.id} member={member} teams={teams} onDone={readAgain} />)}
+          </tbody>
+        </table>
+        {people.hasMore && (
+          <button type="button" disabled={people.busy} onClick={() => void people.more()}>
+            More
+          </button>
+        )}
+      </section>
+      <Teams teams={teams} onDone={readAgain} />
+    </div>
+  );
+}
+
+/** The name of a team, and what its members may do. */
+const full = (team: Team) => `${team.name} (may ${roleNames[team.type]})`;
+
+function TeamOptions({ teams }: { teams: Team[] }) {
+  return teams.map((team) => (
+    <option key={team.id} value={team.id}>
+      {full(team)}
+    </option>
+  ));
+}
+
+function AddMember({ teams, onDone }: { teams: Team[]; onDone: () => void }) {
+  const { store } = useBoard();
+  const { act, busy, trouble, setTrouble } = useAct();
+  const [email, setEmail] = useState('');
+  const [teamId, setTeamId] = useState('');
+  // Nobody becomes a manager by default.
+  const chosen = (teams.find(({ id }) => id === teamId) ?? teams.find(({ type }) => type !== 'MANAGER'))?.id ?? '';
+
+  async function add() {
+    const data = await act(PutMemberDocument, { teamId: chosen, email: email.trim() });
+    const name = data?.putProjectMember?.member?.user?.name;
+    if (!name) {
+      // There is no other way to tell whether somebody has signed up, so what to do next is said here.
+      setTrouble((before) => before && { field: before.field === 'teamId' ? 'teamId' : 'email', message: /no user/.test(before.message) ? `${before.message} Have them sign up first, with this address; then add them.` : before.message });
+      return;
+    }
+    setEmail('');
+    store.say('good', `${name} is in the team now.`);
+    onDone();
+  }
+
+  return (
+    <form className="row-form" onSubmit={onSubmit(add)}>
+      <Field label="E-mail address" name="email" trouble={trouble}>
+        {(wiring) => <input {...wiring} type="email" required autoComplete="off" value={email} onChange={(event) => setEmail(event.target.value)} />}
+      </Field>
+      <Field label="Into the team" name="teamId" trouble={trouble}>
+        {(wiring) => (
+          <select {...wiring} required value={chosen} onChange={(event) => setTeamId(event.target.value)}>
+            {!chosen && <option value="">Choose a team, or create one below</option>}
+            <TeamOptions teams={teams} />
+          </select>
+        )}
+      </Field>
+      <button type="submit" className="primary" disabled={busy}>
+        Add
+      </button>
+    </form>
+  );
+}
+
+function MemberRow({ member, teams, onDone }: { member: Member; teams: Team[]; onDone: () => void }) {
+  const { store } = useBoard();
+  const { project, online, viewer } = useBoardState();
+  const { act, busy, trouble, setTrouble } = useAct();
+  const [sure, setSure] = useState(false);
+  const user = member.user!;
+  const isHere = online.some(({ id }) => id === user.id);
+  const isSelf = user.id === viewer?.id;
+
+  async function move(team: Team) {
+    if (!(await act(PutMemberDocument, { teamId: team.id, userId: user.id }))) return;
+    store.say('good', `${user.name} is in the team ${team.name} now.`);
+    onDone();
+  }
+
+  async function remove() {
+    if (!(await act(RemoveMemberDocument, { projectId: project!.id, userId: user.id }))) return;
+    setSure(false);
+    store.say('plain', `${user.name} is no longer in the project.`);
+    onDone();
+  }
+
+  return (
+    <tr>
+      <td>
+        <span className={isHere ? 'dot is-on' : 'dot'} title={isHere ? 'Online' : 'Not online'} />
+        <strong>{user.name}</strong>
+        {isSelf && <span className="muted"> (you)</span>}
+        {isHere && <span className="unseen-text"> online</span>}
+      </td>
+      <td>
+        <select
+          aria-label={`Team of ${user.name}`}
+          disabled={busy}
+          value={member.team?.id ?? ''}
+          onChange={(event) => {
+            const team = teams.find(({ id }) => id === event.target.value);
+            if (team) void move(team);
+          }}
+        >
+          {teams.map((team) => (
+            <option key={team.id} value={team.id}>
+              {team.name}
+            </option>
+          ))}
+        </select>
+        {!sure && <TroubleNote trouble={trouble} />}
+      </td>
+      <td className="muted">{roleNames[member.type]}</td>
+      <td>
+        <button type="button" onClick={() => setSure(true)} aria-label={`Remove ${user.name}`}>
+          Remove
+        </button>
+        {sure && (
+          <Confirm
+            title={isSelf ? 'Leave the project?' : `Remove ${user.name}?`}
+            yes={isSelf ? 'Leave it' : `Remove ${user.name}`}
+            busy={busy}
+            trouble={trouble}
+            onYes={remove}
+            onClose={() => {
+              setSure(false);
+              setTrouble(null);
+            }}
+          >
+            <p>{isSelf ? 'You no longer see this project, and another manager has to add you again.' : `${user.name} no longer sees this project. Items in hand go back to the queue; results stay.`}</p>
+          </Confirm>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function Teams({ teams, onDone }: { teams: Team[]; onDone: () => void }) {
+  const { project } = useBoardState();
+  const { act, busy, trouble } = useAct();
+  const [name, setName] = useState('');
+  const [type, setType] = useState<TeamType>('TAGGIE');
+
+  async function create() {
+    if (!(await act(CreateTeamDocument, { projectId: project!.id, name: name.trim(), type }))) return;
+    setName('');
+    onDone();
+  }
+
+  return (
+    <section className="panel" aria-label="Teams">
+      <h2>Teams</h2>
+      <form className="row-form" onSubmit={onSubmit(create)}>
+        <Field label="New team" name="name" trouble={trouble}>
+          {(wiring) => <input {...wiring} required maxLength={100} autoComplete="off" value={name} onChange={(event) => setName(event.target.value)} />}
+        </Field>
+        <Field label="Its members may" name="type" trouble={trouble}>
+          {(wiring) => (
+            <select {...wiring} value={type} onChange={(event) => setType(event.target.value as TeamType)}>
+              {Object.entries(roleNames).map(([value, may]) => (
+                <option key={value} value={value}>
+                  {may}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <button type="submit" disabled={busy}>
+          Create
+        </button>
+      </form>
+      <TroubleNote trouble={trouble} except={['name', 'type']} />
+      <ul className="entries">
+        {teams.map((team) => (
+          <TeamEntry key={team.id} team={team} others={teams.filter(({ id }) => id !== team.id)} onDone={onDone} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function TeamEntry({ team, others, onDone }: { team: Team; others: Team[]; onDone: () => void }) {
+  const { store } = useBoard();
+  const { act, busy, trouble, setTrouble } = useAct();
+  const [dialog, setDialog] = useState<'rename' | 'delete' | null>(null);
+  const [name, setName] = useState(team.name);
+  const [moveTo, setMoveTo] = useState('');
+
+  function close() {
+    setDialog(null);
+    setTrouble(null);
+  }
+
+  async function rename() {
+    if (!(await act(RenameTeamDocument, { teamId: team.id, name: name.trim() }))) return;
+    close();
+    onDone();
+  }
+
+  async function remove() {
+    if (!(await act(DeleteTeamDocument, { teamId: team.id, moveTo: moveTo || null }))) return;
+    close();
+    store.say('plain', `The team ${team.name} is deleted. Results still show it.`);
+    onDone();
+  }
+
+  return (
+    <li className="entry is-row">
+      <p>
+        <strong>{team.name}</strong> <span className="muted">may {roleNames[team.type]}</span>
+      </p>
+      <div className="actions">
+        <button
+          type="button"
+          aria-label={`Rename ${team.name}`}
+          onClick={() => {
+            setName(team.name);
+            setDialog('rename');
+          }}
+        >
+          Rename
+        </button>
+        <button type="button" aria-label={`Delete ${team.name}`} onClick={() => setDialog('delete')}>
+          Delete
+        </button>
+      </div>
+      {dialog === 'rename' && (
+        <Dialog title={`Rename ${team.name}`} onClose={close}>
+          <form onSubmit={onSubmit(rename)}>
+            <Field label="Name" name="name" trouble={trouble}>
+              {(wiring) => <input {...wiring} data-first required maxLength={100} autoComplete="off" value={name} onChange={(event) => setName(event.target.value)} />}
+            </Field>
+            <TroubleNote trouble={trouble} except={['name']} />
+            <div className="actions">
+              <button type="button" onClick={close}>
+                Cancel
+              </button>
+              <button type="submit" className="primary" disabled={busy}>
+                Rename
+              </button>
+            </div>
+          </form>
+        </Dialog>
+      )}
+      {dialog === 'delete' && (
+        <Confirm title={`Delete ${team.name}?`} yes="Delete the team" busy={busy} trouble={trouble} onYes={remove} onClose={close}>
+          <div className="field">
+            <label htmlFor="move-to">Its members</label>
+            <select id="move-to" value={moveTo} onChange={(event) => setMoveTo(event.target.value)}>
+              <option value="">leave the project</option>
+              {others.map((other) => (
+                <option key={other.id} value={other.id}>
+                  move to {full(other)}
+                </option>
+              ))}
+            </select>
+          </div>
+          <p className="muted">A deleted team cannot be brought back.</p>
+        </Confirm>
+      )}
+    </li>
+  );
+}
