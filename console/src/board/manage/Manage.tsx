@@ -3,11 +3,13 @@ import { fromAddress, hashOf } from '../store';
 import { Items } from './Items';
 import { People } from './People';
 import { Results } from './Results';
+import { Rules } from './Rules';
 
 const sections = [
   ['items', 'Items'],
   ['results', 'Results'],
   ['people', 'People'],
+  ['rules', 'Rules'],
 ] as const;
 type Section = (typeof sections)[number][0];
 
@@ -33,6 +35,7 @@ export function Manage() {
       {section === 'items' && <Items />}
       {section === 'results' && <Results />}
       {section === 'people' && <People />}
+      {section === 'rules' && <Rules />}
     </div>
   );
 }

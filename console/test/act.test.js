@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { advise, createKeys } from '../src/board/manage/act.ts';
+import { changes } from '../src/board/manage/Rules.tsx';
+import { fromAddress, hashOf } from '../src/board/store.ts';
+
+test('what is asked again without an answer has the same key, anything else another one', () => {
+  let made = 0;
+  const keys = createKeys(() => `k${++made}`);
+  assert.deepEqual([keys.of('a'), keys.of('a'), keys.of('b')], ['k1', 'k1', 'k2']);
+  keys.settle();
+  assert.equal(keys.of('b'), 'k3');
+});
+
+test('a failure says what to do next', () => {
+  for (const code of ['', 'UNAVAILABLE', 'EXHAUSTED', 'INVALID_INPUT', 'CONFLICT', 'NOT_FOUND', 'FORBIDDEN', 'INTERNAL']) {
+    assert.match(advise({ message: 'it is not so', code, again: false, field: '' }), /^It is not so\. [A-Z].+\.$/);
+  }
+});
+
+const texts = { name: 'Maps', description: '', leaseMinutes: '15', queueSize: '1000', reviewPercent: '100', newcomerDays: '0', suggestedKeywords: 'pier' };
+
+test('only what was changed is sent', () => {
+  assert.deepEqual(changes(texts, texts), {});
+  assert.deepEqual(changes(texts, { ...texts, name: ' Plans ', reviewPercent: '20', suggestedKeywords: 'pier\n\n fog ' }), { name: 'Plans', reviewPercent: 20, suggestedKeywords: ['pier', 'fog'] });
+});
+
+test('an address names the section only where there is one', (t) => {
+  globalThis.window = { location: { hash: '#project=p&page=manage&section=people' } };
+  t.after(() => delete globalThis.window);
+  assert.deepEqual(fromAddress(), { project: 'p', page: 'manage', section: 'people' });
+  assert.equal(hashOf({ project: 'p', page: 'work', section: '' }), '#project=p&page=work');
+});
