@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { mkdir, readFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { launch, openPage } from './browser.js';
+import { demoLoaded, startServer } from './server.js';
+
+const WAIT_MS = 30_000;
+const out = new URL('out/', import.meta.url);
+const sections = ['Items', 'Results', 'People', 'Rules'];
+// The bucket has an origin of its own: files go there, and come from there.
+const bucket = /^(request to|failed:) http:\/\/127\.0\.0\.1:\d+\/taggie\//;
+
+const csv = `externalId,name,type,url,year
+fern-1,Bracken,image/png,https://herbarium.example.com/1.png,1871
+fern-2,,image/png,https://herbarium.example.com/2.png,1872
+moss-1,"Peat moss, dried",image/png,https://herbarium.example.com/3.png,1873
+`;
+
+let server;
+let browser;
+
+before(async () => {
+  await mkdir(out, { recursive: true });
+  server = await startServer();
+  await demoLoaded(server); // or its users come while a test adds one
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const openBoard = (options) => openPage(browser, server.origin, '/board', { expected: bucket, ...options });
+const live = (page) => page.getByRole('status').getByText(/^Live/).waitFor({ timeout: WAIT_MS });
+const part = (page, name) => page.getByRole('region', { name, exact: true });
+const messages = (page) => page.getByRole('log', { name: 'Messages' });
+const section = (page, name) => page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name, exact: true });
+
+/** Waits for the text, or says what the page shows instead. */
+async function told(page, place, text) {
+  await place
+    .getByText(text)
+    .first()
+    .waitFor({ timeout: WAIT_MS })
+    .catch(async (error) => {
+      error.message += `\n--- the page shows ---\n${await page.locator('body').ariaSnapshot()}`;
+      throw error;
+    });
+}
+
+/** Makes a project by keyboard. */
+async function makeProject(page, name) {
+  await live(page);
+  await page.keyboard.press('p');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'New project' }).press('Enter');
+  await dialog.getByLabel('Name').and(page.locator(':focus')).waitFor();
+  await page.keyboard.type(name);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('Fern\nMoss');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('Pressed');
+  await dialog.getByLabel('Minutes for an item').fill('20');
+  await dialog.getByLabel('Minutes for an item').press('Enter');
+  await part(page, 'Bring items').waitFor({ timeout: WAIT_MS });
+  await live(page);
+}
+
+/** Drops a file where it is to be dropped. */
+async function drop(page, name, text) {
+  const data = await page.evaluateHandle(
+    ([name, text]) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([text], name, { type: 'text/csv' }));
+      return transfer;
+    },
+    [name, text],
+  );
+  for (const type of ['dragover', 'drop']) await page.locator('.drop').dispatchEvent(type, { dataTransfer: data });
+}
+
+test('a manager makes a project, brings items, takes somebody in, and gets the results', async () => {
+  const { page, context, complaints } = await openBoard();
+  await makeProject(page, 'Herbarium sheets');
+
+  await drop(page, 'sheets.csv', csv);
+  const rows = page.getByRole('region', { name: 'The first rows of the file' });
+  await told(page, rows, 'Peat moss, dried');
+  await told(page, rows.getByRole('columnheader', { name: /^year/ }), 'metadata');
+  await page.keyboard.press('Enter'); // the cursor is on "Import"
+  const imports = part(page, 'Imports');
+  await told(page, imports, /^2 imported, 1 with a mistake/);
+  await told(page, imports, 'Line 3');
+
+  await section(page, 'People').click();
+  const members = part(page, 'Members');
+  const teams = part(page, 'Teams');
+  await teams.getByLabel('New team').fill('Readers');
+  await teams.getByLabel('Its members may').selectOption('label and review');
+  await teams.getByRole('button', { name: 'Create' }).click();
+  await told(page, teams, 'Readers');
+  const email = members.getByLabel('E-mail address');
+  await email.fill('nobody@example.com');
+  await email.press('Enter');
+  await told(page, members.getByRole('alert'), /sign up first/);
+  await email.and(page.locator(':focus')).waitFor();
+  await email.fill('jose@example.com');
+  await members.getByLabel('Into the team').selectOption('Readers (may label and review)');
+  await email.press('Enter');
+  await members.getByLabel(/^Team of José/).waitFor({ timeout: WAIT_MS });
+
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('1');
+  await page.keyboard.press('n');
+  const category = page.getByRole('combobox', { name: /^Category/ });
+  await category.and(page.locator(':focus')).waitFor({ timeout: WAIT_MS });
+  const name = await page.locator('.picture-name strong').innerText();
+  await page.keyboard.type('mos');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Control+Enter');
+  await told(page, messages(page), `“${name}”: Moss.`);
+
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('6');
+  await section(page, 'Results').click();
+  const results = part(page, 'Results');
+  await results.getByLabel('Status').selectOption('Finished');
+  const row = results.getByRole('row', { name: new RegExp(name) });
+  await told(page, row, 'Moss');
+  await row.getByRole('button', { name }).press('Enter');
+  await told(page, page.getByRole('dialog'), 'What was found');
+  await page.keyboard.press('Escape');
+  await row.getByRole('button', { name }).and(page.locator(':focus')).waitFor();
+
+  const exports = part(page, 'Exports');
+  await exports.getByRole('button', { name: 'Export' }).click();
+  await told(page, exports, /1 item,/);
+  const [download] = await Promise.all([page.waitForEvent('download', { timeout: WAIT_MS }), exports.getByRole('button', { name: 'Download' }).click()]);
+  const [head, line, end] = (await readFile(await download.path(), 'utf8')).split(/\r?\n/);
+  assert.match(head, /^externalId,name,.*category/);
+  assert.ok(line.includes('Moss') && line.includes(name.split(',')[0]), line);
+  assert.equal(end, '');
+
+  assert.deepEqual(complaints(), []);
+  await context.close();
+});
+
+test('what a manager removes comes back: items, and a project', async () => {
+  const { page, context, complaints } = await openBoard();
+  await makeProject(page, 'Lichens');
+  await page.getByLabel(/^A CSV or JSON Lines file/).setInputFiles({ name: 'lichens.jsonl', mimeType: 'application/jsonl', buffer: Buffer.from('{"externalId":"l1","name":"On bark"}\n{"externalId":"l2","name":"On stone"}\n') });
+  await page.getByRole('button', { name: 'Import lichens.jsonl' }).click();
+  await told(page, part(page, 'Imports'), /^2 imported/);
+
+  await section(page, 'Results').click();
+  const results = part(page, 'Results');
+  await results.getByLabel('External id').fill('l2');
+  await results.getByLabel('External id').press('Enter');
+  await results.getByRole('button', { name: 'Show all again' }).waitFor({ timeout: WAIT_MS });
+  await results.getByLabel('Choose On stone').check();
+  await results.getByRole('button', { name: /^Remove/ }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove it' }).click();
+  await results.getByLabel('Choose On bark').waitFor({ timeout: WAIT_MS });
+  assert.equal(await results.getByLabel('Choose On stone').count(), 0);
+  const removed = part(page, 'Removed items');
+  await removed.getByRole('button', { name: 'Bring them back' }).click({ timeout: WAIT_MS });
+  await told(page, removed, 'brought back');
+  await results.getByLabel('Choose On stone').waitFor({ timeout: WAIT_MS });
+
+  await section(page, 'Rules').click();
+  const rules = part(page, 'Rules');
+  await rules.getByLabel('Minutes for an item').fill('2000'); // the browser refuses it
+  await rules.getByLabel('Name', { exact: true }).fill('Lichens of the coast');
+  await rules.getByLabel('Minutes for an item').fill('30');
+  await rules.getByRole('button', { name: 'Save' }).click();
+  await told(page, messages(page), 'Saved.');
+  await page.getByRole('button', { name: /^Lichens of the coast/ }).waitFor({ timeout: WAIT_MS });
+
+  const categories = part(page, 'Categories');
+  await categories.getByLabel('More categories').fill('fern');
+  await categories.getByRole('button', { name: 'Add' }).click();
+  await categories.getByRole('alert').waitFor({ timeout: WAIT_MS });
+  await categories.getByLabel('More categories').and(page.locator(':focus')).waitFor();
+  await categories.getByRole('button', { name: 'Retire Fern' }).click();
+  await told(page, categories, 'retired');
+
+  await page.getByRole('button', { name: 'Delete this project…' }).click();
+  await page.keyboard.type('Lichens of the coast');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'The project is deleted' }).waitFor({ timeout: WAIT_MS });
+  await page.getByRole('button', { name: 'Bring back' }).first().click({ timeout: WAIT_MS });
+  await page.getByRole('button', { name: /^Lichens of the coast/ }).waitFor({ timeout: WAIT_MS });
+  await live(page);
+  assert.deepEqual(complaints(), []);
+  await context.close();
+});
+
+for (const colorScheme of ['light', 'dark']) {
+  for (const width of [1280, 320]) {
+    test(`the pages of managers, ${colorScheme} and ${width} wide`, async () => {
+      const { page, context, complaints } = await openBoard({ colorScheme, viewport: { width, height: 900 } });
+      await makeProject(page, `Looks ${colorScheme} ${width}`);
+      await drop(page, 'sheets.csv', csv);
+      const shoot = async (what) => {
+        const broad = await page.evaluate(() => [document.documentElement, document.querySelector('.page')].some((element) => element.scrollWidth > element.clientWidth));
+        assert.ok(!broad, `${what}: no horizontal scrolling`);
+        await page.screenshot({ path: new URL(`manage-${what}-${colorScheme}-${width}.png`, out).pathname });
+      };
+      await page.getByRole('region', { name: 'The first rows of the file' }).waitFor();
+      await shoot('preview');
+      await page.keyboard.press('Enter');
+      await told(page, part(page, 'Imports'), 'Line 3');
+      for (const name of sections) {
+        await section(page, name).click();
+        await page.locator('.entry, .results tbody tr').first().waitFor({ timeout: WAIT_MS });
+        await shoot(name.toLowerCase());
+        await page.locator('.page').evaluate((element) => element.scrollTo(0, element.scrollHeight));
+        await shoot(`${name.toLowerCase()}-end`);
+      }
+      await page.keyboard.press('p');
+      await page.getByRole('dialog').getByRole('button', { name: 'New project' }).press('Enter');
+      await shoot('new');
+      assert.deepEqual(complaints(), []);
+      await context.close();
+    });
+  }
+}
