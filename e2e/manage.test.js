@@ -104,7 +104,7 @@ test('a manager makes a project, brings items, takes somebody in, and gets the r
   const email = members.getByLabel('E-mail address');
   await email.fill('nobody@example.com');
   await email.press('Enter');
-  await told(page, members.getByRole('alert'), /sign up first/);
+  await told(page, members.getByRole('alert'), /sign up with this address first/);
   await email.and(page.locator(':focus')).waitFor();
   await email.fill('jose@example.com');
   await members.getByLabel('Into the team').selectOption('Readers (may label and review)');
@@ -163,6 +163,7 @@ test('what a manager removes comes back: items, and a project', async () => {
   await results.getByRole('button', { name: /^Remove/ }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Remove it' }).click();
   await results.getByLabel('Choose On bark').waitFor({ timeout: WAIT_MS });
+  await results.locator(':focus').waitFor(); // the button that had the cursor has nothing to remove any more
   assert.equal(await results.getByLabel('Choose On stone').count(), 0);
   const removed = part(page, 'Removed items');
   await removed.getByRole('button', { name: 'Bring them back' }).click({ timeout: WAIT_MS });
@@ -176,6 +177,7 @@ test('what a manager removes comes back: items, and a project', async () => {
   await rules.getByLabel('Minutes for an item').fill('30');
   await rules.getByRole('button', { name: 'Save' }).click();
   await told(page, messages(page), 'Saved.');
+  await rules.getByRole('button', { name: 'Save' }).and(page.locator(':focus')).waitFor();
   await page.getByRole('button', { name: /^Lichens of the coast/ }).waitFor({ timeout: WAIT_MS });
 
   const categories = part(page, 'Categories');

@@ -67,7 +67,7 @@ function List({ title, kind, all, onDone }: { title: string; kind: Kind; all: Ca
         <Field label={`More ${kind}`} name={kind} hint="One on each line." trouble={trouble}>
           {(wiring) => <textarea {...wiring} required rows={2} value={names} onChange={(event) => setNames(event.target.value)} />}
         </Field>
-        <button type="submit" disabled={busy}>
+        <button type="submit" aria-disabled={busy}>
           Add
         </button>
       </form>
@@ -116,11 +116,11 @@ function Entry({ category, kind, others, onDone }: { category: Category; kind: K
           Rename
         </button>
         {category.retiredAt ? (
-          <button type="button" disabled={busy} aria-label={`Use ${category.name} again`} onClick={() => void update({ retired: false }, `“${category.name}” can be chosen again.`)}>
+          <button type="button" aria-disabled={busy} aria-label={`Use ${category.name} again`} onClick={() => void update({ retired: false }, `“${category.name}” can be chosen again.`)}>
             Use again
           </button>
         ) : (
-          <button type="button" disabled={busy} aria-label={`Retire ${category.name}`} onClick={() => void update({ retired: true }, `“${category.name}” can no longer be chosen. What is labelled stays.`)}>
+          <button type="button" aria-disabled={busy} aria-label={`Retire ${category.name}`} onClick={() => void update({ retired: true }, `“${category.name}” can no longer be chosen. What is labelled stays.`)}>
             Retire
           </button>
         )}
@@ -142,7 +142,7 @@ function Entry({ category, kind, others, onDone }: { category: Category; kind: K
               <button type="button" onClick={close}>
                 Cancel
               </button>
-              <button type="submit" className="primary" disabled={busy}>
+              <button type="submit" className="primary" aria-disabled={busy}>
                 Rename
               </button>
             </div>

@@ -33,7 +33,7 @@ function List() {
         ))}
       </ul>
       {deleted.hasMore && (
-        <button type="button" disabled={deleted.busy} onClick={() => void deleted.more()}>
+        <button type="button" aria-disabled={deleted.busy} onClick={() => void deleted.more()}>
           More
         </button>
       )}
@@ -65,7 +65,7 @@ function Entry({ project }: { project: Deleted }) {
         <p className="muted">It is being removed for good.</p>
       ) : (
         <div className="actions">
-          <button type="button" disabled={busy} onClick={() => void bringBack()}>
+          <button type="button" aria-disabled={busy} onClick={() => void bringBack()}>
             Bring back
           </button>
           <span className="muted">possible for {span(Date.parse(project.undoUntil) - now)}</span>

@@ -59,7 +59,7 @@ export function Exports() {
             ))}
           </select>
         </div>
-        <button type="submit" className="primary" disabled={busy}>
+        <button type="submit" className="primary" aria-disabled={busy}>
           Export
         </button>
       </form>
@@ -71,7 +71,7 @@ export function Exports() {
         ))}
       </ul>
       {exports.hasMore && (
-        <button type="button" disabled={exports.busy} onClick={() => void exports.more()}>
+        <button type="button" aria-disabled={exports.busy} onClick={() => void exports.more()}>
           Earlier exports
         </button>
       )}

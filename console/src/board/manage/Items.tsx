@@ -63,7 +63,7 @@ export function Items() {
           ))}
         </ul>
         {imports.hasMore && (
-          <button type="button" disabled={imports.busy} onClick={() => void imports.more()}>
+          <button type="button" aria-disabled={imports.busy} onClick={() => void imports.more()}>
             Earlier imports
           </button>
         )}
@@ -294,7 +294,7 @@ function Import(props: { entry: ImportFragment; isNew: boolean; onChange: (entry
       <TroubleNote trouble={sure ? null : trouble} />
       <div className="actions">
         {(runs || entry.state === 'AWAITING_UPLOAD') && (
-          <button type="button" disabled={busy} onClick={() => void cancel()}>
+          <button type="button" aria-disabled={busy} onClick={() => void cancel()}>
             Cancel
           </button>
         )}

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import { fromAddress, hashOf } from '../store';
+import { useKeptFocus } from './focus';
 import { Items } from './Items';
 import { People } from './People';
 import { Results } from './Results';
@@ -23,8 +24,9 @@ export function Manage() {
     window.addEventListener('hashchange', follow);
     return () => window.removeEventListener('hashchange', follow);
   }, []);
+  const box = useKeptFocus<HTMLDivElement>();
   return (
-    <div className="manage">
+    <div className="manage" ref={box}>
       <nav aria-label="Sections">
         {sections.map(([name, title]) => (
           <a key={name} href={hashOf({ ...fromAddress(), page: 'manage', section: name })} aria-current={name === section ? 'page' : undefined}>

@@ -64,7 +64,7 @@ export function NewProject({ onDone, onCancel }: { onDone: () => void; onCancel?
             Cancel
           </button>
         )}
-        <button type="submit" className="primary" disabled={busy}>
+        <button type="submit" className="primary" aria-disabled={busy}>
           Create the project
         </button>
       </div>

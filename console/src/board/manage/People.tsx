@@ -43,7 +43,7 @@ export function People() {
           </tbody>
         </table>
         {people.hasMore && (
-          <button type="button" disabled={people.busy} onClick={() => void people.more()}>
+          <button type="button" aria-disabled={people.busy} onClick={() => void people.more()}>
             More
           </button>
         )}
@@ -76,8 +76,9 @@ function AddMember({ teams, onDone }: { teams: Team[]; onDone: () => void }) {
     const data = await act(PutMemberDocument, { teamId: chosen, email: email.trim() });
     const name = data?.putProjectMember?.member?.user?.name;
     if (!name) {
-      // There is no other way to tell whether somebody has signed up, so what to do next is said here.
-      setTrouble((before) => before && { field: before.field === 'teamId' ? 'teamId' : 'email', message: /no user/.test(before.message) ? `${before.message} Have them sign up first, with this address; then add them.` : before.message });
+      setTrouble((found) =>
+        found?.kind === 'UnknownUser' ? { field: 'email', message: `${found.message} Have them sign up with this address first; then add them.` } : found,
+      );
       return;
     }
     setEmail('');
@@ -98,9 +99,10 @@ function AddMember({ teams, onDone }: { teams: Team[]; onDone: () => void }) {
           </select>
         )}
       </Field>
-      <button type="submit" className="primary" disabled={busy}>
+      <button type="submit" className="primary" aria-disabled={busy}>
         Add
       </button>
+      <TroubleNote trouble={trouble} except={['email', 'teamId']} />
     </form>
   );
 }
@@ -138,7 +140,7 @@ function MemberRow({ member, teams, onDone }: { member: Member; teams: Team[]; o
       <td>
         <select
           aria-label={`Team of ${user.name}`}
-          disabled={busy}
+          aria-disabled={busy}
           value={member.team?.id ?? ''}
           onChange={(event) => {
             const team = teams.find(({ id }) => id === event.target.value);
@@ -208,7 +210,7 @@ function Teams({ teams, onDone }: { teams: Team[]; onDone: () => void }) {
             </select>
           )}
         </Field>
-        <button type="submit" disabled={busy}>
+        <button type="submit" aria-disabled={busy}>
           Create
         </button>
       </form>
@@ -278,7 +280,7 @@ function TeamEntry({ team, others, onDone }: { team: Team; others: Team[]; onDon
               <button type="button" onClick={close}>
                 Cancel
               </button>
-              <button type="submit" className="primary" disabled={busy}>
+              <button type="submit" className="primary" aria-disabled={busy}>
                 Rename
               </button>
             </div>

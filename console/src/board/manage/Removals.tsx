@@ -30,7 +30,7 @@ export function Removals({ onRestored }: { onRestored?: () => void }) {
         ))}
       </ul>
       {removals.hasMore && (
-        <button type="button" disabled={removals.busy} onClick={() => void removals.more()}>
+        <button type="button" aria-disabled={removals.busy} onClick={() => void removals.more()}>
           Earlier removals
         </button>
       )}
@@ -71,7 +71,7 @@ function Removal({ entry, onChange }: { entry: RemovalFragment; onChange: (entry
       <TroubleNote trouble={trouble} />
       {entry.state === 'REMOVED' && left > 0 && (
         <div className="actions">
-          <button type="button" disabled={busy} onClick={() => void undo()}>
+          <button type="button" aria-disabled={busy} onClick={() => void undo()}>
             Bring them back
           </button>
           <span className="muted">possible for {span(left)}</span>

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'react';
+import { useState } from 'react';
 import { CardDialog } from '../CardDialog';
 import { ask } from '../client';
 import { ByExternalIdDocument, RemoveItemsDocument, ResultsDocument, ReturnSkippedDocument, type ProjectItemStatus, type ResultFragment } from '../gql/graphql';
@@ -30,7 +30,6 @@ export function Results() {
   const [sure, setSure] = useState(false);
   const [removed, setRemoved] = useState(0);
   const { act, busy, trouble, setTrouble } = useAct();
-  const head = useRef<HTMLHeadingElement>(null);
 
   // Events tell that the list is no longer as it is; reading it for each of them would be too much.
   const [readAt, setReadAt] = useState(live.sequence);
@@ -69,7 +68,6 @@ export function Results() {
     results.change((nodes) => nodes.map(change));
     if (found) setFound(change(found));
     setChosen(new Set());
-    head.current?.focus();
   }
 
   async function remove() {
@@ -82,15 +80,12 @@ export function Results() {
     setChosen(new Set());
     setRemoved(removed + 1);
     store.say('plain', `${count(ids.length)} being removed. For 30 days you can bring them back: see “Removed items”.`);
-    head.current?.focus();
   }
 
   return (
     <div className="section">
       <section className="panel" aria-label="Results">
-        <h2 ref={head} tabIndex={-1}>
-          Results
-        </h2>
+        <h2>Results</h2>
         <div className="row-form">
           <div className="field is-short">
             <label htmlFor="results-status">Status</label>
@@ -137,7 +132,7 @@ export function Results() {
               Show all again
             </button>
           ) : (
-            <button type="button" disabled={results.busy} onClick={readAgain}>
+            <button type="button" aria-disabled={results.busy} onClick={readAgain}>
               Read again{live.sequence > readAt && <span className="muted">: something changed</span>}
             </button>
           )}
@@ -153,7 +148,7 @@ export function Results() {
           </p>
         )}
         {!found && results.hasMore && (
-          <button type="button" disabled={results.busy} onClick={() => void results.more()}>
+          <button type="button" aria-disabled={results.busy} onClick={() => void results.more()}>
             More
           </button>
         )}
@@ -198,7 +193,9 @@ function Table(props: {
       <thead>
         <tr>
           <th scope="col">
-            <input type="checkbox" aria-label="All that are shown" checked={all} onChange={() => props.onPickAll(!all)} />
+            <label>
+              <input type="checkbox" aria-label="All that are shown" checked={all} onChange={() => props.onPickAll(!all)} /> <span className="narrow-only">All</span>
+            </label>
           </th>
           <th scope="col">Item</th>
           <th scope="col">External id</th>

@@ -60,7 +60,7 @@ export function Rules() {
   return (
     <div className="section">
       {problem && <p className="problem">{problem}</p>}
-      {known && <RulesForm key={known.version} known={known} onChange={setKnown} />}
+      {known && <RulesForm known={known} onChange={setKnown} />}
       <section className="panel" aria-label="Handing out">
         <h2>Handing out</h2>
         <p>{live.paused ? 'Nothing is handed out at the moment. Members can go on with items that they have.' : 'Items are handed out. While you pause that, members can go on with items that they have.'}</p>
@@ -86,15 +86,20 @@ function RulesForm({ known, onChange }: { known: Known; onChange: (known: Known)
   const { act, busy, trouble, setTrouble } = useAct();
   const before = textsOf(known);
   const [texts, setTexts] = useState(before);
+  // What was saved, or read again, takes the place of what was typed.
+  useEffect(() => setTexts(textsOf(known)), [known]);
   const change = changes(before, texts);
   const isChanged = Object.keys(change).length > 0;
   const put = (name: keyof Texts) => (event: { target: { value: string } }) => setTexts({ ...texts, [name]: event.target.value });
 
   async function save() {
+    if (!isChanged) return;
     const data = await act(UpdateProjectDocument, { projectId: project!.id, expectedVersion: known.version, ...change });
     const after = data?.updateProject?.project;
     if (!after) {
-      setTrouble((found) => found && (/version/.test(found.message) ? { field: '', message: 'Somebody else changed the project meanwhile. Reload the page, then change it again.' } : found));
+      setTrouble((found) =>
+        found?.kind === 'ProjectConflict' ? { field: '', message: 'Somebody else changed the project meanwhile. Reload the page, then change it again.' } : found,
+      );
       return;
     }
     const size = 'queueSize' in change && change.queueSize ? { size: change.queueSize } : known.queue;
@@ -127,18 +132,17 @@ function RulesForm({ known, onChange }: { known: Known; onChange: (known: Known)
         </Field>
         <TroubleNote trouble={trouble} except={Object.keys(before)} />
         <div className="actions">
-          {isChanged && (
-            <button
-              type="button"
-              onClick={() => {
-                setTexts(before);
-                setTrouble(null);
-              }}
-            >
-              Discard changes
-            </button>
-          )}
-          <button type="submit" className="primary" disabled={busy || !isChanged}>
+          <button
+            type="button"
+            aria-disabled={!isChanged}
+            onClick={() => {
+              setTexts(before);
+              setTrouble(null);
+            }}
+          >
+            Discard changes
+          </button>
+          <button type="submit" className="primary" aria-disabled={busy || !isChanged}>
             Save
           </button>
         </div>

@@ -10,6 +10,8 @@ import { sentence } from '../text';
 export interface Trouble {
   message: string;
   field: string;
+  /** The type of the problem, where the mutation asks for it. */
+  kind?: string;
 }
 
 const next: Record<string, string> = {
@@ -26,7 +28,7 @@ const next: Record<string, string> = {
 export const advise = ({ message, code }: Failure) => `${sentence(message)} ${next[code] ?? 'Try again; if it fails again, tell whoever runs this server.'}`;
 
 /** What mutations may say instead of doing something. */
-type Payload = { problem?: { message: string; field?: string } | null } | null | undefined;
+type Payload = { problem?: { __typename?: string; message: string; field?: string } | null } | null | undefined;
 
 /** The key of a mutation: the same one if the same is asked again because there was no answer. */
 export function createKeys(make = newKey) {
@@ -69,7 +71,7 @@ export function useAct() {
       return null;
     }
     const problem = (Object.values(data)[0] as Payload)?.problem;
-    if (problem) setTrouble({ message: sentence(problem.message), field: problem.field?.replace(/^input\./, '') ?? '' });
+    if (problem) setTrouble({ message: sentence(problem.message), field: problem.field?.replace(/^input\./, '') ?? '', kind: problem.__typename });
     return problem ? null : data;
   }
 

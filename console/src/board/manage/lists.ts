@@ -53,7 +53,7 @@ export function usePages<Data, Node, Variables extends { first: number; after?: 
     busy,
     problem,
     hasMore: after !== null,
-    more: () => read(after, nodes ?? []),
+    more: () => (busy ? undefined : read(after, nodes ?? [])),
     /** Reads the first page again; what is shown stays until it is there. */
     again: () => read(null, []),
     change: (to: (nodes: Node[]) => Node[]) => setNodes((before) => to(before ?? [])),
