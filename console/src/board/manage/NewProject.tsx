@@ -36,7 +36,7 @@ export function NewProject({ onDone, onCancel }: { onDone: () => void; onCancel?
   return (
     <form className="form" onSubmit={onSubmit(create)}>
       <Field label="Name" name="name" trouble={trouble}>
-        {(wiring) => <input {...wiring} data-first required maxLength={100} autoComplete="off" value={name} onChange={(event) => setName(event.target.value)} />}
+        {(wiring) => <input {...wiring} data-first autoFocus required maxLength={100} autoComplete="off" value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
       <Field label="Description" name="description" hint="Members see it. It may stay empty." trouble={trouble}>
         {(wiring) => <textarea {...wiring} rows={2} value={description} onChange={(event) => setDescription(event.target.value)} />}
