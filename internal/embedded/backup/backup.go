@@ -51,7 +51,7 @@ const (
 )
 
 // linksDir is where a backup that is being taken has links to the objects, in the data directory: links cannot lead to another file system.
-const linksDir = "backup"
+const linksDir = ".backup-links"
 
 // ErrInProgress says that there can be only one backup at a time.
 var ErrInProgress = errors.New("another backup of the data directory is in progress")
@@ -66,8 +66,12 @@ func Take(ctx context.Context, o Options, target string) (Manifest, error) {
 	if _, err := os.Stat(o.Data); err != nil {
 		return Manifest{}, fmt.Errorf("there is no data directory: %w", err)
 	}
+	target = filepath.Clean(target)
 	if _, err := os.Lstat(target); err == nil {
 		return Manifest{}, fmt.Errorf("%s is there already; name a new directory", target)
+	}
+	if err := apart(o.Data, filepath.Dir(target)); err != nil {
+		return Manifest{}, err
 	}
 	release, err := embedded.Lock(o.Data, "backup.lock")
 	if errors.Is(err, embedded.ErrInUse) {
@@ -129,9 +133,36 @@ func (o Options) take(ctx context.Context, links, target string) (m Manifest, er
 		err = errors.Join(writeSynced(filepath.Join(part, sumsFile), c.list()), writeSynced(filepath.Join(part, manifestFile), append(text, '\n')))
 	}
 	if err == nil {
-		err = errors.Join(syncTree(part), os.Rename(part, target), syncDir(filepath.Dir(target)))
+		err = syncTree(part)
+	}
+	if err == nil {
+		err = os.Rename(part, target)
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(target))
 	}
 	return m, err
+}
+
+// apart refuses a directory that is the other one, or in it.
+func apart(outer, inner string) error {
+	outer, err := filepath.EvalSymlinks(outer)
+	if err != nil {
+		return err
+	}
+	if inner, err = filepath.EvalSymlinks(inner); err != nil {
+		return err
+	}
+	if outer, err = filepath.Abs(outer); err != nil {
+		return err
+	}
+	if inner, err = filepath.Abs(inner); err != nil {
+		return err
+	}
+	if relative, err := filepath.Rel(outer, inner); err == nil && filepath.IsLocal(relative) {
+		return fmt.Errorf("a backup and a data directory cannot be in one another: %s is in %s", inner, outer)
+	}
+	return nil
 }
 
 // hold has tables and objects be held as they are at one moment: the tables by a transaction, the objects by links. It returns the tables,
@@ -165,18 +196,20 @@ func (o Options) hold(links string) (held *tables, m Manifest, err error) {
 	unlock, err := embedded.Lock(o.Data, embedded.DataLock)
 	switch {
 	case err == nil: // nobody is running, and nobody starts meanwhile
-		return held, m, errors.Join(moment(), unlock())
+		err = errors.Join(moment(), unlock())
+		return held, m, err
 	case !errors.Is(err, embedded.ErrInUse):
 		return nil, m, err
 	case !o.Objects:
-		return held, m, moment()
+		err = moment()
+		return held, m, err
 	}
 	pid, running := embedded.Running(o.Data, embedded.S3)
 	if !running {
 		return nil, m, errors.New("the embedded S3 of the server does not run; try again when it does")
 	}
 	began := time.Now()
-	err = frozen(o.Freezer(pid), moment)
+	err = frozen(pid, o.Freezer(pid), moment)
 	m.Waited = time.Since(began)
 	return held, m, err
 }

@@ -42,7 +42,7 @@ func (c *copying) passed(n int64) error {
 // Write counts what is copied.
 func (c *copying) Write(p []byte) (int, error) { return len(p), c.passed(int64(len(p))) }
 
-// file copies a file to a new one with the same mode, and notes its checksum below the root. What is appended meanwhile is left out.
+// file copies a file to a new one for its owner alone, and notes its checksum below the root. What is appended meanwhile is left out.
 func (c *copying) file(from, to, root string) (err error) {
 	in, err := os.Open(from)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *copying) file(from, to, root string) (err error) {
 	if err != nil {
 		return err
 	}
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()&0o700)
 	if err != nil {
 		return err
 	}
@@ -106,8 +106,13 @@ func (c *copying) tree(from, to, root string) error {
 		case entry.Type().IsRegular():
 			return c.file(path, target, root)
 		}
-		return nil
+		return neither(path)
 	})
+}
+
+// neither refuses what a copy would not have: a link to another disk, for example.
+func neither(path string) error {
+	return fmt.Errorf("%s is neither a file nor a directory, and cannot be copied", path)
 }
 
 // list returns the checksums in the format of sha256sum.
@@ -140,7 +145,7 @@ func link(source, target string) error {
 		case entry.Type().IsRegular():
 			return unlessGone(linkFile(path, to))
 		}
-		return nil
+		return neither(path)
 	})
 	if err != nil {
 		return err

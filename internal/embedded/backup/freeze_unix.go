@@ -21,7 +21,7 @@ import (
 // Freeze stops a process, says so on out, and lets it go on when in ends, or after [Longest]: then it returns an error. It is to be called
 // by a process of its own: what stopped another one must outlive whoever asked for it.
 func Freeze(pid int, in io.Reader, out io.Writer) (err error) {
-	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGQUIT)
 	late := time.After(Longest)
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		return fmt.Errorf("stop process %d: %w", pid, err)
@@ -48,6 +48,9 @@ func Freeze(pid int, in io.Reader, out io.Writer) (err error) {
 	}()
 	select {
 	case <-ended:
+		if !child.Stopped(pid) {
+			return fmt.Errorf("somebody else had process %d go on", pid)
+		}
 		return nil
 	case <-late:
 		return errLate
@@ -58,7 +61,7 @@ func Freeze(pid int, in io.Reader, out io.Writer) (err error) {
 const standing = "the process stands still"
 
 // frozen does something while a command has a process stand still. It returns an error, too, when that was not so until the end.
-func frozen(command *exec.Cmd, do func() error) error {
+func frozen(pid int, command *exec.Cmd, do func() error) error {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is not for it
 	var said bytes.Buffer
 	command.Stderr = &said
@@ -79,6 +82,7 @@ func frozen(command *exec.Cmd, do func() error) error {
 	}
 	_ = in.Close()
 	if wrong := command.Wait(); wrong != nil {
+		_ = syscall.Kill(pid, syscall.SIGCONT) // in case the command was killed
 		err = errors.Join(err, fmt.Errorf("have S3 stand still: %w: %s", wrong, strings.TrimSpace(said.String())))
 	}
 	return err

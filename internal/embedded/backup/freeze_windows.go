@@ -9,7 +9,7 @@ import (
 // Freeze is not possible on Windows.
 func Freeze(int, io.Reader, io.Writer) error { return errNotHere }
 
-func frozen(*exec.Cmd, func() error) error { return errNotHere }
+func frozen(int, *exec.Cmd, func() error) error { return errNotHere }
 
 var errNotHere = errors.New("on Windows, stop the server before you take a backup")
 

@@ -21,17 +21,24 @@ func Restore(ctx context.Context, from, data string, progress func(done int64)) 
 	if err != nil {
 		return Manifest{}, fmt.Errorf("%s is no complete backup: %w", from, err)
 	}
+	if from, err = filepath.EvalSymlinks(from); err != nil {
+		return Manifest{}, err
+	}
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return Manifest{}, err
 	}
-	if err := mayRestore(data); err != nil {
+	err = errors.Join(apart(from, data), apart(data, from), mayRestore(data)) // before a lock is made there
+	if err != nil {
 		return Manifest{}, err
 	}
 	unlock, err := embedded.Lock(data, embedded.DataLock)
 	if err != nil {
 		return Manifest{}, err
 	}
-	return m, errors.Join(restore(ctx, from, data, sums, progress), unlock())
+	if err = mayRestore(data); err == nil { // a server may have come and gone
+		err = restore(ctx, from, data, sums, progress)
+	}
+	return m, errors.Join(err, unlock())
 }
 
 // read returns what a backup says of itself.
@@ -67,8 +74,12 @@ func read(from string) (m Manifest, sums map[string]string, err error) {
 // mayRestore refuses a directory that has data.
 func mayRestore(data string) error {
 	entries, err := os.ReadDir(data)
-	if err != nil || len(entries) == 0 {
+	if err != nil {
 		return err
+	}
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() == embedded.DataLock })
+	if len(entries) == 0 {
+		return nil
 	}
 	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == embedded.RestoringFile }) {
 		return nil
@@ -78,7 +89,7 @@ func mayRestore(data string) error {
 
 func restore(ctx context.Context, from, data string, sums map[string]string, progress func(int64)) error {
 	marker := filepath.Join(data, embedded.RestoringFile)
-	if err := os.WriteFile(marker, nil, 0o600); err != nil {
+	if err := errors.Join(os.Chmod(data, 0o700), os.WriteFile(marker, nil, 0o600)); err != nil { //nolint:gosec // a directory
 		return err
 	}
 	if err := errors.Join(removeOthers(data), syncDir(data)); err != nil {
@@ -106,7 +117,13 @@ func restore(ctx context.Context, from, data string, sums map[string]string, pro
 	for path := range sums {
 		return fmt.Errorf("%s is missing: the backup is damaged", path)
 	}
-	return errors.Join(syncTree(data), os.Remove(marker), syncDir(data))
+	if err := syncTree(data); err != nil {
+		return err
+	}
+	if err := os.Remove(marker); err != nil {
+		return err
+	}
+	return syncDir(data)
 }
 
 // removeOthers removes what a Restore left that was broken off.

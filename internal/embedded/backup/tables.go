@@ -3,6 +3,7 @@ package backup
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 )
@@ -17,6 +18,9 @@ func pin(path string) (*tables, error) {
 		return nil, err
 	}
 	t := &tables{db}
+	if err := db.BusyTimeout(time.Second); err != nil { // the program may be starting
+		return nil, errors.Join(err, t.close())
+	}
 	// A transaction begins with the first read.
 	if err := db.Exec("BEGIN; SELECT count(*) FROM sqlite_schema"); err != nil {
 		return nil, errors.Join(err, t.close())
