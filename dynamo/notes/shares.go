@@ -16,10 +16,10 @@ import (
 	"github.com/taggie/taggie/internal/page"
 )
 
-// errUnchanged says that a share is there as it was to be put, and since when.
-type errUnchanged struct{ since time.Time }
+// unchangedError says that a share is there as it was to be put, and since when.
+type unchangedError struct{ since time.Time }
 
-func (*errUnchanged) Error() string { return "the note is shared like this already" }
+func (*unchangedError) Error() string { return "the note is shared like this already" }
 
 // PutShare puts the share of a user, whatever it was before. One that says the same stays as it is: nobody is told, and its time is returned.
 //
@@ -40,7 +40,7 @@ func (db Store) PutShare(ctx context.Context, s note.Share, once idempotency.Key
 			if err := decodeShare(dynamo.ItemOf(row), &had); err != nil {
 				return err
 			}
-			return &errUnchanged{had.SharedAt}
+			return &unchangedError{had.SharedAt}
 		},
 	}
 	share := func() error {
@@ -66,7 +66,7 @@ func (db Store) PutShare(ctx context.Context, s note.Share, once idempotency.Key
 			err = share()
 		}
 	}
-	if unchanged, is := errors.AsType[*errUnchanged](err); is {
+	if unchanged, is := errors.AsType[*unchangedError](err); is {
 		s.SharedAt = unchanged.since
 		err = db.Transact(ctx, nil, once.With(s.Result()...))
 	}

@@ -36,7 +36,7 @@ func newQueueMetrics(r *prometheus.Registry) *queueMetrics {
 		built:  counter("taggie_queue_builds_total", "Queues that this server made, for new projects and anew."),
 		read:   counter("taggie_project_events_read_total", "Events of projects that were read to be told: once however many listen, and again for who comes back after long."),
 		gaps:   counter("taggie_project_event_gaps_total", "Times that events of a project were missed, because they are no longer kept or the queue was lost."),
-		missed: counter("taggie_note_event_gaps_total", "Times that a subscriber to notes missed events, because they are no longer kept or Redis lost them."),
+		missed: counter("taggie_note_event_gaps_total", "Times that a subscriber to notes missed events, because they are no longer kept or Redis lost them. Clients that resume after a cursor that is too old are not counted."),
 		untold: newMeasured(
 			prometheus.NewDesc("taggie_note_oldest_untold_age_seconds", "For how long the oldest change of a note or a share has been waiting to be told to subscribers, of all servers; 0 when none waits.", nil, nil),
 		),
