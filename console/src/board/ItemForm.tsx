@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { useLayoutEffect, useRef, useState } from 'react';
 import { Choice } from './Choice';
 import { Keywords } from './Keywords';
 import { useBoard, useBoardState } from './hooks';
@@ -16,8 +16,9 @@ export function ItemForm({ item, onSkip }: { item: Held; onSkip: () => void }) {
   const keywords = useRef<HTMLInputElement>(null);
   const finishButton = useRef<HTMLButtonElement>(null);
 
-  // Whoever works by keyboard goes on typing at the next item; on a phone the keyboard would cover the picture.
-  useEffect(() => {
+  // Whoever works by keyboard goes on typing at the next item; on a phone the keyboard would cover the picture. It is done at
+  // once: a key that is pressed when the form is in sight is meant for it.
+  useLayoutEffect(() => {
     if (!toForm) return;
     store.set({ toForm: false });
     if (!window.matchMedia('(pointer: coarse)').matches) category.current?.focus({ preventScroll: true });

@@ -29,6 +29,7 @@ export function Work() {
     N: () => void store.work.claim(5),
     j: () => step(1),
     k: () => step(-1),
+    Escape: () => store.work.leaveForm(),
   });
 
   return (

@@ -42,10 +42,11 @@ export function createFinishes(client: Client, holder: Closable, hands: Hands, d
     const keywords = word && !draft.keywords.includes(word) ? [...draft.keywords, word] : draft.keywords;
     const sent = { ...draft, keywords, word: '', sending: draft.sending?.token === token ? draft.sending : { token, key: newKey(), at: Date.now() } };
     if (!drafts.put(id, sent)) say('bad', 'This browser has no room left to keep what you type over a reload.');
+    set({ hasLeft: false });
     void deliver(item, sent).then((done) => {
       if (done) return outcome.answered();
       const next = get().held.find(hands.isFree);
-      if (next && get().selected === id) set({ selected: next.id, toForm: true });
+      if (next && get().selected === id) set({ selected: next.id, toForm: !get().hasLeft });
       later();
     });
     return '';

@@ -30,12 +30,12 @@ export function createHands({ get, set, say }: Closable, drafts: Drafts) {
 
   /** Takes an item from the list; the next one in it is worked on then, by whoever typed in its form in the next form. */
   function drop(id: string, typing = false) {
-    const { held, selected } = get();
+    const { held, selected, hasLeft } = get();
     const at = held.findIndex((item) => item.id === id);
     if (at < 0) return;
     const rest = held.filter((item) => item.id !== id);
     const next = [...rest.slice(at), ...rest.slice(0, at)].find(isFree);
-    if (selected === id) set({ held: rest, selected: next?.id ?? null, toForm: typing });
+    if (selected === id) set({ held: rest, selected: next?.id ?? null, toForm: typing && !hasLeft });
     else set({ held: rest });
   }
 

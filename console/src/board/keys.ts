@@ -62,7 +62,7 @@ export function useKeys(settings: SettingsStore, bindings: Bindings) {
       if (single && (inField(event.target) || !settings.get().singleKeys)) return;
       if (event.repeat && !['j', 'k'].includes(event.key)) return;
       // Escape leaves the field, so that single keys work again.
-      if (event.key === 'Escape' && inField(event.target)) return (event.target as HTMLElement).blur();
+      if (event.key === 'Escape' && inField(event.target)) (event.target as HTMLElement).blur();
       const act = current.current[control ? `Ctrl+${event.key}` : event.key];
       if (!act) return;
       event.preventDefault();

@@ -59,6 +59,8 @@ export interface State {
   selected: string | null;
   /** Whether the cursor is to go to the form of the selected item. */
   toForm: boolean;
+  /** Whether the user has left the form by Esc since they finished or claimed: the cursor goes to no form by itself, so that single keys work. */
+  hasLeft: boolean;
   kept: Kept[];
   /** Names of items that went back to the queue because they were in hand for too long, until the user has taken notice. */
   expired: string[];
@@ -85,6 +87,7 @@ export const noProject = {
   held: [],
   selected: null,
   toForm: false,
+  hasLeft: false,
   kept: [],
   expired: [],
   done: [],

@@ -64,7 +64,7 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
   async function claim(count: number, quiet = false) {
     if (get().busy || !holder.isOpen()) return;
     const input = { projectId: project, count, idempotencyKey: newKey() };
-    set({ busy: 'claim' });
+    set(quiet ? { busy: 'claim' } : { busy: 'claim', hasLeft: false });
     const { data, failure } = await ask(client, ClaimDocument, { input });
     if (!holder.isOpen()) return;
     set({ busy: '' });
@@ -76,7 +76,7 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     const items = payload?.items ?? [];
     const before = get().selected;
     hands.add(items);
-    if (!quiet && get().selected !== before) set({ toForm: true });
+    if (!quiet && get().selected !== before) set({ toForm: !get().hasLeft });
     if (!quiet && items.length) set({ expired: [] });
     if (!items.length) say('plain', 'Nothing waits in the queue at the moment.');
     else if (!quiet && items.length > 1) say('plain', `${items.length} items are yours.`);
@@ -261,6 +261,8 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     watch,
     /** Works on an item: in its form, or going through the list. */
     select: (id: string, toForm = false) => set({ selected: id, toForm }),
+    /** The user has left the form: an answer that comes later does not move the cursor there again. */
+    leaveForm: () => set({ toForm: false, hasLeft: true }),
     /** Forgets what was typed about an item that is gone. */
     forget(id: string) {
       drafts.remove(id);
