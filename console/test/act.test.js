@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { advise, createKeys } from '../src/board/manage/act.ts';
-import { changes } from '../src/board/manage/Rules.tsx';
+import { changes, merged } from '../src/board/manage/Rules.tsx';
 import { fromAddress, hashOf } from '../src/board/store.ts';
 
 test('what is asked again without an answer has the same key, anything else another one', () => {
@@ -23,6 +23,17 @@ const texts = { name: 'Maps', description: '', leaseMinutes: '15', queueSize: '1
 test('only what was changed is sent', () => {
   assert.deepEqual(changes(texts, texts), {});
   assert.deepEqual(changes(texts, { ...texts, name: ' Plans ', reviewPercent: '20', suggestedKeywords: 'pier\n\n fog ' }), { name: 'Plans', reviewPercent: 20, suggestedKeywords: ['pier', 'fog'] });
+});
+
+test('an emptied number is not sent', () => {
+  assert.deepEqual(changes(texts, { ...texts, reviewPercent: '', newcomerDays: '3' }), { newcomerDays: 3 });
+});
+
+test('what was typed stays when the project is read again, and what others changed is told', () => {
+  const typed = { ...texts, name: 'Plans', leaseMinutes: '20' };
+  const now = { ...texts, name: 'Charts', reviewPercent: '50', leaseMinutes: '20' };
+  assert.deepEqual(merged(texts, typed, now), { texts: { ...now, name: 'Plans' }, others: ['name', 'reviewPercent'] });
+  assert.deepEqual(merged(texts, typed, texts), { texts: typed, others: [] });
 });
 
 test('an address names the section only where there is one', (t) => {

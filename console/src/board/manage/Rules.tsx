@@ -3,7 +3,7 @@ import { Dialog } from '../Dialog';
 import { ask } from '../client';
 import { DeleteProjectDocument, RulesDocument, UpdateProjectDocument, type RulesQuery, type UpdateProjectInput } from '../gql/graphql';
 import { useBoard, useBoardState } from '../hooks';
-import { advise, useAct } from './act';
+import { advise, useAct, type Trouble } from './act';
 import { Categories } from './Categories';
 import { DeletedProjects } from './DeletedProjects';
 import { Field, lines, onSubmit, TroubleNote } from './forms';
@@ -30,8 +30,31 @@ export function changes(before: Texts, after: Texts): Omit<UpdateProjectInput, '
     ...(changed('name') && { name: after.name.trim() }),
     ...(changed('description') && { description: after.description }),
     ...(changed('suggestedKeywords') && { suggestedKeywords: lines(after.suggestedKeywords) }),
-    ...Object.fromEntries(numbers.filter(changed).map((name) => [name, Number(after[name] || 0)])),
+    ...Object.fromEntries(numbers.filter((name) => changed(name) && after[name] !== '').map((name) => [name, Number(after[name])])),
   };
+}
+
+/** What the form shows when the project was read again: what the user has changed stays, the rest is as it is now. Tells what somebody else changed. */
+export function merged(before: Texts, typed: Texts, now: Texts): { texts: Texts; others: (keyof Texts)[] } {
+  const names = Object.keys(now) as (keyof Texts)[];
+  const texts = Object.fromEntries(names.map((name) => [name, typed[name] === before[name] ? now[name] : typed[name]])) as Texts;
+  return { texts, others: names.filter((name) => now[name] !== before[name] && now[name] !== typed[name]) };
+}
+
+const labels: Record<keyof Texts, string> = {
+  name: 'Name',
+  description: 'Description',
+  leaseMinutes: 'Minutes for an item',
+  queueSize: 'Items in the queue',
+  reviewPercent: 'Percent to review',
+  newcomerDays: 'Days for newcomers',
+  suggestedKeywords: 'Suggested keywords',
+};
+
+/** What somebody else changed, as a sentence. */
+function changedBy(others: (keyof Texts)[], now: Texts): string {
+  const said = others.map((name) => `“${labels[name]}” is ${now[name] === '' ? 'empty' : name === 'description' || name === 'suggestedKeywords' ? 'another one' : `“${now[name]}”`} now`);
+  return said.length ? `${said.join('; ')}.` : 'None of these fields is another one now.';
 }
 
 /** How the project is called and how it works; its lists; and its end. */
@@ -43,11 +66,17 @@ export function Rules() {
   const [problem, setProblem] = useState('');
   const open = useRef(true);
 
-  async function read() {
+  const latest = useRef(0); // an answer that another question has overtaken is not shown
+  /** Reads the rules; resolves to them, or to null if that failed. */
+  async function read(): Promise<Known | null> {
+    const mine = ++latest.current;
     const { data, failure } = await ask(store.client, RulesDocument, { project: id });
-    if (!open.current) return;
-    if (data?.project) setKnown(data.project);
-    setProblem(data?.project ? '' : failure ? advise(failure) : 'There is nothing to show. Reload the page.');
+    if (!open.current) return null;
+    if (mine === latest.current) {
+      if (data?.project) setKnown(data.project);
+      setProblem(data?.project ? '' : failure ? advise(failure) : 'There is nothing to show. Reload the page.');
+    }
+    return data?.project ?? null;
   }
   useEffect(() => {
     open.current = true;
@@ -56,16 +85,22 @@ export function Rules() {
       open.current = false;
     };
   }, [id]);
+  // Whoever pauses, resumes or changes the lists, it makes another version of the project, which a form that is saved has to know.
+  const seen = useRef({ paused: live.paused, project });
+  useEffect(() => {
+    if (seen.current.paused !== live.paused || seen.current.project !== project) void read();
+    seen.current = { paused: live.paused, project };
+  }, [live.paused, project]);
 
   return (
     <div className="section">
       {problem && <p className="problem">{problem}</p>}
-      {known && <RulesForm known={known} onChange={setKnown} />}
+      {known && <RulesForm known={known} onRead={read} />}
       <section className="panel" aria-label="Handing out">
         <h2>Handing out</h2>
         <p>{live.paused ? 'Nothing is handed out at the moment. Members can go on with items that they have.' : 'Items are handed out. While you pause that, members can go on with items that they have.'}</p>
         <div className="actions after">
-          <button type="button" onClick={() => void store.pause(!live.paused)}>
+          <button type="button" onClick={() => void store.pause(!live.paused).then(read)}>
             {live.paused ? 'Resume' : 'Pause'} handing out
           </button>
         </div>
@@ -80,14 +115,19 @@ export function Rules() {
   );
 }
 
-function RulesForm({ known, onChange }: { known: Known; onChange: (known: Known) => void }) {
+function RulesForm({ known, onRead }: { known: Known; onRead: () => Promise<Known | null> }) {
   const { store } = useBoard();
   const { project } = useBoardState();
   const { act, busy, trouble, setTrouble } = useAct();
   const before = textsOf(known);
   const [texts, setTexts] = useState(before);
-  // What was saved, or read again, takes the place of what was typed.
-  useEffect(() => setTexts(textsOf(known)), [known]);
+  // What is read again takes the place of what was there; what was typed stays.
+  const base = useRef(before);
+  useEffect(() => {
+    const from = base.current;
+    base.current = textsOf(known);
+    setTexts((typed) => merged(from, typed, textsOf(known)).texts);
+  }, [known]);
   const change = changes(before, texts);
   const isChanged = Object.keys(change).length > 0;
   const put = (name: keyof Texts) => (event: { target: { value: string } }) => setTexts({ ...texts, [name]: event.target.value });
@@ -96,21 +136,27 @@ function RulesForm({ known, onChange }: { known: Known; onChange: (known: Known)
     if (!isChanged) return;
     const data = await act(UpdateProjectDocument, { projectId: project!.id, expectedVersion: known.version, ...change });
     const after = data?.updateProject?.project;
-    if (!after) {
-      setTrouble((found) =>
-        found?.kind === 'ProjectConflict' ? { field: '', message: 'Somebody else changed the project meanwhile. Reload the page, then change it again.' } : found,
-      );
-      return;
-    }
-    const size = 'queueSize' in change && change.queueSize ? { size: change.queueSize } : known.queue;
-    onChange({ ...after, queue: size });
+    if (!after) return void setTrouble((found) => (found?.kind === 'ProjectConflict' ? conflict(found) : found));
+    // What was saved is not typed any more: the form shows what the server has.
+    base.current = { ...texts };
     store.say('good', 'Saved.');
     void store.changed();
+    await onRead();
+  }
+
+  /** The project is another one now: reads it, and says what to look at before it is saved again. */
+  function conflict(found: Trouble): Trouble {
+    void onRead().then((now) => {
+      if (!now) return setTrouble({ ...found, field: '', message: 'The project was changed meanwhile, and cannot be read at the moment. What you typed is kept: try again.' });
+      const { others } = merged(before, texts, textsOf(now));
+      setTrouble({ ...found, field: '', message: `The project was changed meanwhile, so nothing was saved. ${changedBy(others, textsOf(now))} What you typed is kept: look at it, then save again.` });
+    });
+    return { ...found, field: '', message: 'The project was changed meanwhile. It is read again…' };
   }
 
   const wired = (name: keyof Texts, type: 'text' | 'number', label: string, hint?: string, most?: number) => (
     <Field label={label} name={name} hint={hint} trouble={trouble}>
-      {(wiring) => <input {...wiring} type={type} required={name === 'name'} max={most} min={type === 'number' ? 0 : undefined} autoComplete="off" value={texts[name]} onChange={put(name)} />}
+      {(wiring) => <input {...wiring} type={type} required={name === 'name' || type === 'number'} max={most} min={type === 'number' ? 0 : undefined} autoComplete="off" value={texts[name]} onChange={put(name)} />}
     </Field>
   );
   return (
