@@ -1,8 +1,9 @@
-import { useEffect, useRef, type KeyboardEvent, type ReactNode } from 'react';
+import { useEffect, useRef, type KeyboardEvent, type ReactNode, type SyntheticEvent } from 'react';
 
 /**
  * A dialog that Esc, a click beside it and its button close; the focus goes back to where it was. It begins at what has
- * data-first, or at the dialog itself: not at the button that closes it.
+ * data-first, or at the dialog itself: not at the button that closes it. Once something is typed in a form with
+ * data-keep, only a button closes it: Esc goes to the one with data-cancel.
  */
 export function Dialog(props: { title: string; onClose: () => void; onKey?: (key: string) => boolean; children: ReactNode; wide?: boolean }) {
   const element = useRef<HTMLDialogElement>(null);
@@ -13,7 +14,21 @@ export function Dialog(props: { title: string; onClose: () => void; onKey?: (key
     return () => dialog?.close();
   }, []);
 
+  const began = useRef(false); // beside the dialog: a click that began in it, to mark text, closes nothing
+  const keeps = () => [...(element.current?.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>('form[data-keep] :is(input, textarea)') ?? [])].some((field) => field.value !== (field.dataset.begin ?? ''));
+
+  /** Does not close what would be lost, but goes to the button that does. */
+  function stay(event: SyntheticEvent) {
+    if (!keeps()) return;
+    event.preventDefault();
+    element.current?.querySelector<HTMLElement>('[data-cancel]')?.focus();
+  }
+
   function press(event: KeyboardEvent) {
+    // A browser closes a dialog at the second Esc, whatever the page says; not if the key does nothing.
+    if (event.key === 'Escape' && keeps()) {
+      return stay(event);
+    }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if ((event.target as HTMLElement).matches('input, textarea')) return;
     if (props.onKey?.(event.key)) event.preventDefault();
@@ -27,7 +42,9 @@ export function Dialog(props: { title: string; onClose: () => void; onKey?: (key
       aria-labelledby="dialog-title"
       onClose={() => element.current?.open || props.onClose()}
       onKeyDown={press}
-      onClick={(event) => event.target === element.current && props.onClose()}
+      onCancel={stay}
+      onPointerDown={(event) => (began.current = event.target === element.current)}
+      onClick={(event) => event.target === element.current && began.current && !keeps() && props.onClose()}
     >
       <div className="dialog-body">
         <header>
