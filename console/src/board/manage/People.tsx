@@ -8,6 +8,7 @@ import { usePages } from './lists';
 import { roleNames } from './words';
 
 const SHOWN = 50;
+const LEAVE = 'leave'; // what the members of a team that is deleted may do, besides moving to another one
 
 type Team = NonNullable<NonNullable<PeopleQuery['project']>['teams']>[number];
 type Member = NonNullable<NonNullable<PeopleQuery['project']>['members']>['nodes'][number];
@@ -111,20 +112,33 @@ function MemberRow({ member, teams, onDone }: { member: Member; teams: Team[]; o
   const { store } = useBoard();
   const { project, online, viewer } = useBoardState();
   const { act, busy, trouble, setTrouble } = useAct();
-  const [sure, setSure] = useState(false);
+  const [sure, setSure] = useState<'remove' | 'move' | null>(null);
+  const [chosen, setChosen] = useState('');
   const user = member.user!;
   const isHere = online.some(({ id }) => id === user.id);
   const isSelf = user.id === viewer?.id;
 
+  const now = member.team?.id ?? '';
+  const to = teams.find(({ id }) => id === chosen && id !== now);
+
+  /** Asks first where it cannot be taken back as easily. */
+  function begin() {
+    if (!to) return;
+    if (isSelf || (to.type === 'MANAGER' && member.type !== 'MANAGER')) setSure('move');
+    else void move(to);
+  }
+
   async function move(team: Team) {
     if (!(await act(PutMemberDocument, { teamId: team.id, userId: user.id }))) return;
+    setSure(null);
+    setChosen('');
     store.say('good', `${user.name} is in the team ${team.name} now.`);
     onDone();
   }
 
   async function remove() {
     if (!(await act(RemoveMemberDocument, { projectId: project!.id, userId: user.id }))) return;
-    setSure(false);
+    setSure(null);
     store.say('plain', `${user.name} is no longer in the project.`);
     onDone();
   }
@@ -138,29 +152,48 @@ function MemberRow({ member, teams, onDone }: { member: Member; teams: Team[]; o
         {isHere && <span className="unseen-text"> online</span>}
       </td>
       <td>
-        <select
-          aria-label={`Team of ${user.name}`}
-          aria-disabled={busy}
-          value={member.team?.id ?? ''}
-          onChange={(event) => {
-            const team = teams.find(({ id }) => id === event.target.value);
-            if (team) void move(team);
-          }}
-        >
-          {teams.map((team) => (
-            <option key={team.id} value={team.id}>
-              {team.name}
-            </option>
-          ))}
-        </select>
+        <form className="actions" onSubmit={onSubmit(begin)}>
+          <select aria-label={`Team of ${user.name}`} value={to ? chosen : now} onChange={(event) => setChosen(event.target.value)}>
+            {!now && <option value="">none</option>}
+            {teams.map((team) => (
+              <option key={team.id} value={team.id}>
+                {team.name}
+              </option>
+            ))}
+          </select>
+          {to && (
+            <button type="submit" aria-disabled={busy} aria-label={`Move ${user.name} to ${to.name}`}>
+              Move
+            </button>
+          )}
+        </form>
         {!sure && <TroubleNote trouble={trouble} />}
+        {sure === 'move' && to && (
+          <Confirm
+            title={isSelf ? `Move yourself to ${to.name}?` : `Make ${user.name} a manager?`}
+            yes={isSelf ? 'Move myself' : `Move ${user.name}`}
+            busy={busy}
+            trouble={trouble}
+            onYes={() => move(to)}
+            onClose={() => {
+              setSure(null);
+              setTrouble(null);
+            }}
+          >
+            <p>
+              {to.type === 'MANAGER'
+                ? `The team ${to.name} may ${roleNames[to.type]}: take people in and out, remove items, delete the project.`
+                : `You may only ${roleNames[to.type]} then. You no longer see this page, and another manager has to move you back.`}
+            </p>
+          </Confirm>
+        )}
       </td>
       <td className="muted">{roleNames[member.type]}</td>
       <td>
-        <button type="button" onClick={() => setSure(true)} aria-label={`Remove ${user.name}`}>
+        <button type="button" onClick={() => setSure('remove')} aria-label={`Remove ${user.name}`}>
           Remove
         </button>
-        {sure && (
+        {sure === 'remove' && (
           <Confirm
             title={isSelf ? 'Leave the project?' : `Remove ${user.name}?`}
             yes={isSelf ? 'Leave it' : `Remove ${user.name}`}
@@ -168,7 +201,7 @@ function MemberRow({ member, teams, onDone }: { member: Member; teams: Team[]; o
             trouble={trouble}
             onYes={remove}
             onClose={() => {
-              setSure(false);
+              setSure(null);
               setTrouble(null);
             }}
           >
@@ -243,7 +276,8 @@ function TeamEntry({ team, others, onDone }: { team: Team; others: Team[]; onDon
   }
 
   async function remove() {
-    if (!(await act(DeleteTeamDocument, { teamId: team.id, moveTo: moveTo || null }))) return;
+    if (!moveTo) return setTrouble({ field: 'moveTo', message: 'Choose what becomes of its members.' });
+    if (!(await act(DeleteTeamDocument, { teamId: team.id, moveTo: moveTo === LEAVE ? null : moveTo }))) return;
     close();
     store.say('plain', `The team ${team.name} is deleted. Results still show it.`);
     onDone();
@@ -265,7 +299,10 @@ function TeamEntry({ team, others, onDone }: { team: Team; others: Team[]; onDon
         >
           Rename
         </button>
-        <button type="button" aria-label={`Delete ${team.name}`} onClick={() => setDialog('delete')}>
+        <button type="button" aria-label={`Delete ${team.name}`} onClick={() => {
+            setMoveTo('');
+            setDialog('delete');
+          }}>
           Delete
         </button>
       </div>
@@ -288,18 +325,20 @@ function TeamEntry({ team, others, onDone }: { team: Team; others: Team[]; onDon
         </Dialog>
       )}
       {dialog === 'delete' && (
-        <Confirm title={`Delete ${team.name}?`} yes="Delete the team" busy={busy} trouble={trouble} onYes={remove} onClose={close}>
-          <div className="field">
-            <label htmlFor="move-to">Its members</label>
-            <select id="move-to" value={moveTo} onChange={(event) => setMoveTo(event.target.value)}>
-              <option value="">leave the project</option>
-              {others.map((other) => (
-                <option key={other.id} value={other.id}>
-                  move to {full(other)}
-                </option>
-              ))}
-            </select>
-          </div>
+        <Confirm title={`Delete ${team.name}?`} yes="Delete the team" busy={busy} trouble={trouble?.field === 'moveTo' ? null : trouble} onYes={remove} onClose={close}>
+          <Field label="Its members" name="moveTo" trouble={trouble}>
+            {(wiring) => (
+              <select {...wiring} required value={moveTo} onChange={(event) => setMoveTo(event.target.value)}>
+                <option value="">Choose…</option>
+                {others.map((other) => (
+                  <option key={other.id} value={other.id}>
+                    move to {full(other)}
+                  </option>
+                ))}
+                <option value={LEAVE}>leave the project</option>
+              </select>
+            )}
+          </Field>
           <p className="muted">A deleted team cannot be brought back.</p>
         </Confirm>
       )}
