@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { CardDialog } from '../CardDialog';
 import { ask } from '../client';
 import { ByExternalIdDocument, RemoveItemsDocument, ResultsDocument, ReturnSkippedDocument, type ProjectItemStatus, type ResultFragment } from '../gql/graphql';
@@ -34,15 +34,19 @@ export function Results() {
   // Events tell that the list is no longer as it is; reading it for each of them would be too much.
   const [readAt, setReadAt] = useState(live.sequence);
   function readAgain() {
+    finds.current += 1;
     setReadAt(store.get().live.sequence);
     setChosen(new Set());
     setFound(null);
     void results.again();
   }
 
+  const finds = useRef(0); // an answer that others have overtaken is not shown
   async function find() {
+    const mine = ++finds.current;
     setMissed('');
     const { data, failure } = await ask(store.client, ByExternalIdDocument, { project: id, externalId: wanted.trim() });
+    if (mine !== finds.current) return;
     const item = data?.project?.itemByExternalId ?? null;
     setFound(item);
     setChosen(new Set());
@@ -93,6 +97,7 @@ export function Results() {
               id="results-status"
               value={status}
               onChange={(event) => {
+                finds.current += 1;
                 setStatus(event.target.value as ProjectItemStatus | '');
                 setFound(null);
                 setMissed('');

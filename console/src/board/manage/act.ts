@@ -19,13 +19,16 @@ const next: Record<string, string> = {
   UNAVAILABLE: 'Try again in a moment.',
   EXHAUSTED: 'Wait a while, then try again.',
   INVALID_INPUT: 'Correct it, then try again.',
-  CONFLICT: 'Reload the page to see how it is now.',
+  CONFLICT: 'Look at how it is now, then try again.',
   NOT_FOUND: 'Reload the page to see what changed.',
   FORBIDDEN: 'Ask a manager of the project for it.',
 };
 
 /** A failure as a sentence, and another one that says what to do next. */
 export const advise = ({ message, code }: Failure) => `${sentence(message)} ${next[code] ?? 'Try again; if it fails again, tell whoever runs this server.'}`;
+
+/** How a document calls its mutation: two mutations may have the same input. */
+const nameOf = (document: TypedDocumentNode<any, any>) => document.definitions.map((part) => ('name' in part && part.name ? part.name.value : '')).join(' ');
 
 /** What mutations may say instead of doing something. */
 type Payload = { problem?: { __typename?: string; message: string; field?: string } | null } | null | undefined;
@@ -61,7 +64,7 @@ export function useAct() {
     underway.current = true;
     setBusy(true);
     setTrouble(null);
-    const idempotencyKey = keys.of(JSON.stringify(input));
+    const idempotencyKey = keys.of(JSON.stringify([nameOf(document), input]));
     const { data, failure } = await ask(store.client, document, { input: { ...input, idempotencyKey } as unknown as Input });
     if (!failure?.again) keys.settle();
     underway.current = false;

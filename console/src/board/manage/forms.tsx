@@ -63,7 +63,7 @@ export function Confirm(props: { title: string; yes: string; busy: boolean; trou
         <button type="button" data-first onClick={props.onClose}>
           Cancel
         </button>
-        <button type="button" className="danger" aria-aria-disabled={props.busy} onClick={() => void props.onYes()}>
+        <button type="button" className="danger" aria-disabled={props.busy} onClick={() => void props.onYes()}>
           {props.yes}
         </button>
       </div>
