@@ -36,6 +36,15 @@ test('an export is read as one: its results are left out', () => {
 test('what is missing is named, with what to do', () => {
   assert.match(preview('id,name\n1,Map\n', 'CSV', true).problem, /no column “externalId” in the header row\. Add it/);
   assert.match(preview('externalId,name\n', 'CSV', true).problem, /no rows below its header row/);
+  const long = `{"name":"${'x'.repeat(99)}`;
+  for (const format of ['CSV', 'JSON_LINES']) {
+    const { problem, warning } = preview(long, format, false);
+    assert.equal(problem, '');
+    assert.match(warning, /too long to be shown/);
+  }
+  const unnamed = preview('{"externalId":"1"}\n', 'JSON_LINES', true);
+  assert.equal(unnamed.problem, '');
+  assert.match(unnamed.warning, /no field “name” in the first lines\. The import leaves out each line without it/);
   assert.match(preview('[\n', 'JSON_LINES', true).problem, /Write one object on each line/);
 });
 

@@ -291,6 +291,10 @@ export function createStore(session: Session, settings: SettingsStore) {
       const { project } = fromAddress();
       if (get().projects.some(({ id }) => id === project) && get().project?.id !== project) void choose(project);
     });
+    // A page that is left sends nothing any more.
+    window.addEventListener('beforeunload', (event) => {
+      if (get().uploads.some(({ problem, started }) => !problem && !started)) event.preventDefault();
+    });
     setInterval(() => {
       if (document.visibilityState === 'visible' || get().held.length) void online(round);
       work.watch();

@@ -19,6 +19,17 @@ import { formatNames, size, statusNames } from './words';
 
 const SHOWN = 5;
 
+/** Has the browser save a file. Unlike an address that is gone to, it stops nothing that this page is sending. */
+function save(url: string) {
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = '';
+  link.rel = 'noreferrer';
+  document.body.append(link);
+  link.click();
+  link.remove();
+}
+
 /** Writes results into files, and lists them. */
 export function Exports() {
   const { project } = useBoardState();
@@ -91,7 +102,7 @@ function Export({ entry, onChange }: { entry: ExportFragment; onChange: (entry: 
     setProblem('');
     const { data, failure } = await ask(store.client, ExportLinkDocument, { id: entry.id });
     const url = data?.node && 'url' in data.node ? data.node.url : null;
-    if (url) window.location.assign(url);
+    if (url) save(url);
     else setProblem(failure ? advise(failure) : 'The file is no longer there: files are kept for 30 days. Export again.');
   }
 

@@ -172,6 +172,11 @@ function FileChoice({ project }: { project: string }) {
               {seen.problem}
             </p>
           )}
+          {seen.warning && (
+            <p className="muted" role="status">
+              {seen.warning}
+            </p>
+          )}
           {seen.columns.length > 0 && <FirstRows seen={seen} />}
         </div>
       )}

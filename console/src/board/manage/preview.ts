@@ -7,7 +7,11 @@ export interface Preview {
   rows: string[][];
   /** Why the file cannot be imported as it is, and what to do next; empty if nothing is wrong at first sight. */
   problem: string;
+  /** What to look at before it is imported: it may be a mistake, or further on in the file all may be well; empty if there is nothing. */
+  warning: string;
 }
+
+const LONG = 'The first line is too long to be shown here. The import reads all of it.';
 
 const ROWS = 5;
 const NEEDED = ['externalId', 'name'];
@@ -35,15 +39,23 @@ export function preview(text: string, format: FileFormat, isWhole: boolean): Pre
 
 function previewCsv(text: string, isWhole: boolean): Preview {
   const [head = [], ...rows] = records(text, isWhole, ROWS + 1);
+  if (!head.length && !isWhole) return { columns: [], rows: [], problem: '', warning: LONG };
   const isExport = EXPORTED.every((name) => head.includes(name));
   const columns = head.map((name) => ({ name, meaning: meanings[name] ?? (!isExport || name === 'metadata' ? 'metadata' : 'left out: it is a result') }));
   const shown = rows.map((row) => head.map((_, i) => row[i] ?? ''));
-  return { columns, rows: shown, problem: lacks(head, 'the header row', 'column') || (rows.length ? '' : 'The file has no rows below its header row. Choose another file.') };
+  const isEmpty = !rows.length && isWhole;
+  return {
+    columns,
+    rows: shown,
+    problem: lacks(head, 'the header row', 'column') || (isEmpty ? 'The file has no rows below its header row. Choose another file.' : ''),
+    warning: rows.length || isEmpty ? '' : LONG.replace('line', 'row'),
+  };
 }
 
 function previewJson(text: string, isWhole: boolean): Preview {
   const lines = text.split('\n');
   if (!isWhole) lines.pop();
+  if (!isWhole && !lines.some((line) => line.trim())) return { columns: [], rows: [], problem: '', warning: LONG };
   const read: Record<string, unknown>[] = [];
   for (const line of lines.filter((line) => line.trim()).slice(0, ROWS)) {
     try {
@@ -54,14 +66,15 @@ function previewJson(text: string, isWhole: boolean): Preview {
       // The line is a mistake; the import says so with its number.
     }
   }
-  if (!read.length) return { columns: [], rows: [], problem: 'No line at the beginning of the file is a JSON object. Write one object on each line, or choose the other format.' };
+  if (!read.length) return { columns: [], rows: [], problem: 'No line at the beginning of the file is a JSON object. Write one object on each line, or choose the other format.', warning: '' };
   const names = [...new Set(read.flatMap((object) => Object.keys(object)))];
   const isExport = EXPORTED.every((name) => names.includes(name));
   const meaning = (name: string) => meanings[name] ?? (name === 'metadata' ? 'metadata, an object' : isExport ? 'left out: it is a result' : 'not known: write it into metadata');
   return {
     columns: names.map((name) => ({ name, meaning: meaning(name) })),
     rows: read.map((object) => names.map((name) => cell(object[name]))),
-    problem: lacks(names, 'the first lines', 'field'),
+    problem: '',
+    warning: lacks(names, 'the first lines', 'field'),
   };
 }
 
@@ -70,7 +83,10 @@ const cell = (value: unknown) => (value === undefined ? '' : typeof value === 's
 function lacks(names: string[], where: string, what: string): string {
   const missing = NEEDED.filter((name) => !names.includes(name));
   if (!missing.length) return '';
-  return `There is no ${what} ${missing.map((name) => `“${name}”`).join(' and no ')} in ${where}. Add ${missing.length > 1 ? 'them' : 'it'}, then choose the file again.`;
+  const said = `There is no ${what} ${missing.map((name) => `“${name}”`).join(' and no ')} in ${where}.`;
+  const it = missing.length > 1 ? 'them' : 'it';
+  // A header is for all rows; each line of JSON has fields of its own.
+  return what === 'column' ? `${said} Add ${it}, then choose the file again.` : `${said} The import leaves out each line without ${it}, and tells you its number.`;
 }
 
 /** The first records of a CSV file, as RFC 4180 has them; the last one of a part of a file is left out, because it may be cut. */

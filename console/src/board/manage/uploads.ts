@@ -21,28 +21,27 @@ export interface Upload {
 }
 
 type Request = { method: string; url: string; headers: { name: string; value: string }[] };
-export type Put = (request: Request, file: Blob, tell: (sent: number) => void, isWanted: () => boolean) => Promise<number>;
+export type Put = (request: Request, file: Blob, tell: (sent: number) => void, unwanted: AbortSignal) => Promise<number>;
 
 const THERE_ALREADY = 412; // an earlier attempt arrived, and its answer was lost
 
 /** Sends the file; resolves to the status, 0 if there is no answer. XMLHttpRequest tells how much has been sent, which fetch does not. */
-const put: Put = ({ method, url, headers }, file, tell, isWanted) =>
+const put: Put = ({ method, url, headers }, file, tell, unwanted) =>
   new Promise((resolve) => {
     const request = new XMLHttpRequest();
     request.open(method, url);
     // The browser sets the length itself, and lets no page do so.
     for (const { name, value } of headers) if (name.toLowerCase() !== 'content-length') request.setRequestHeader(name, value);
-    request.upload.onprogress = ({ loaded }) => {
-      if (isWanted()) tell(loaded);
-      else request.abort();
-    };
+    request.upload.onprogress = ({ loaded }) => tell(loaded);
     request.onloadend = () => resolve(request.status);
-    request.send(file);
+    unwanted.addEventListener('abort', () => request.abort());
+    if (unwanted.aborted) resolve(0);
+    else request.send(file);
   });
 
 /** Creates what sends files, and tells in the state how far they are. */
 export function createUploads(client: Client, { get, set }: Pick<Holder, 'get' | 'set'>, send: Put = put) {
-  const files = new Map<number, { file: Blob; format: FileFormat; createKey: string; startKey: string }>();
+  const files = new Map<number, { file: Blob; format: FileFormat; createKey: string; startKey: string; stop: AbortController }>();
   let last = 0;
 
   const isWanted = (id: number) => get().uploads.some((upload) => upload.id === id);
@@ -62,7 +61,7 @@ export function createUploads(client: Client, { get, set }: Pick<Holder, 'get' |
     const { import: made, upload: request } = created.data.createProjectImport ?? {};
     if (!made || !request) return tell(id, { problem: 'The server does not take the file. Try again.' });
 
-    const status = await send(request, kept.file, (sent) => tell(id, { sent }), () => isWanted(id));
+    const status = await send(request, kept.file, (sent) => tell(id, { sent }), kept.stop.signal);
     if (!isWanted(id)) return;
     if (status !== THERE_ALREADY && (status < 200 || status > 299)) {
       return tell(id, {
@@ -82,13 +81,14 @@ export function createUploads(client: Client, { get, set }: Pick<Holder, 'get' |
     /** Sends a file to a project. */
     send(project: string, file: File, format: FileFormat) {
       const id = ++last;
-      files.set(id, { file, format, createKey: newKey(), startKey: newKey() });
+      files.set(id, { file, format, createKey: newKey(), startKey: newKey(), stop: new AbortController() });
       set({ uploads: [...get().uploads, { id, project, name: file.name, bytes: file.size, sent: 0, problem: '', started: '' }] });
       void go(id);
     },
     again: (id: number) => void go(id),
     /** Sends it no longer, or forgets it. */
     drop(id: number) {
+      files.get(id)?.stop.abort();
       files.delete(id);
       set({ uploads: get().uploads.filter((upload) => upload.id !== id) });
     },
