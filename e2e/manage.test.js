@@ -109,7 +109,16 @@ test('a manager makes a project, brings items, takes somebody in, and gets the r
   await email.fill('jose@example.com');
   await members.getByLabel('Into the team').selectOption('Readers (may label and review)');
   await email.press('Enter');
-  await members.getByLabel(/^Team of José/).waitFor({ timeout: WAIT_MS });
+  const hers = members.getByLabel(/^Team of José/);
+  await hers.waitFor({ timeout: WAIT_MS });
+  await hers.selectOption('Managers');
+  await members.getByRole('button', { name: /^Move José/ }).click(); // choosing moves nobody
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await teams.getByRole('button', { name: 'Delete Readers' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete the team' }).click();
+  await told(page, page.getByRole('dialog').getByRole('alert'), 'Choose what becomes of its members.');
+  await page.keyboard.press('Escape');
+  await hers.focus();
 
   await page.keyboard.press('Escape');
   await page.keyboard.press('1');
@@ -179,6 +188,17 @@ test('what a manager removes comes back: items, and a project', async () => {
   await told(page, messages(page), 'Saved.');
   await rules.getByRole('button', { name: 'Save' }).and(page.locator(':focus')).waitFor();
   await page.getByRole('button', { name: /^Lichens of the coast/ }).waitFor({ timeout: WAIT_MS });
+
+  // Pausing makes another version of the project; what is typed stays, and is saved.
+  await rules.getByLabel('Description').fill('On bark and stone');
+  await page.getByRole('button', { name: 'Pause handing out' }).click();
+  await page.getByRole('button', { name: 'Resume handing out' }).waitFor({ timeout: WAIT_MS });
+  await rules.getByRole('button', { name: 'Save' }).click();
+  const saved = rules.locator('button[aria-disabled=true]').getByText('Discard changes'); // nothing differs any more
+  await saved.or(rules.getByText('so nothing was saved')).first().waitFor({ timeout: WAIT_MS });
+  if (!(await saved.count())) await rules.getByRole('button', { name: 'Save' }).click(); // the page had not read it again yet
+  await saved.waitFor({ timeout: WAIT_MS });
+  assert.equal(await rules.getByLabel('Description').inputValue(), 'On bark and stone');
 
   const categories = part(page, 'Categories');
   await categories.getByLabel('More categories').fill('fern');
