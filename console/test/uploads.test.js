@@ -57,3 +57,16 @@ test('what was dropped is not started', async () => {
   await settled();
   assert.deepEqual([names(u), u.get().uploads], [['CreateImport'], []]);
 });
+
+test('what is dropped while it is sent is stopped at once', async () => {
+  const mutation = () => ({ toPromise: async () => made });
+  const holder = createHolder();
+  let stopped = false;
+  const uploads = createUploads({ mutation }, holder, (_, __, ___, unwanted) => new Promise((resolve) => unwanted.addEventListener('abort', () => resolve(((stopped = true), 0)))));
+  uploads.send('p', new File(['abc'], 'items.csv'), 'CSV');
+  await settled();
+  uploads.drop(holder.get().uploads[0].id);
+  assert.ok(stopped);
+  await settled();
+  assert.deepEqual(holder.get().uploads, []);
+});

@@ -54,6 +54,23 @@ for (const [what, answer] of Object.entries({
   });
 }
 
+for (const [what, leaves] of Object.entries({ 'goes on to the next form': false, 'stays out of forms after Esc, until the next finish': true })) {
+  test(`when a finish is answered, the cursor ${what}`, async (t) => {
+    const b = board(t);
+    const work = await b.open('ada', 'p', [item('i'), item('j')]);
+    work.type('i', { categoryId: 'c' });
+    work.finish('i');
+    if (leaves) work.leaveForm();
+    await b.answer('Finish', finished);
+    assert.deepEqual([b.get().selected, b.get().toForm], ['j', !leaves]);
+
+    work.type('j', { categoryId: 'c' });
+    work.finish('j');
+    await b.answer('Finish', { data: { finishProjectItem: { effort: { id: 'e2', finishedAt: '2026-01-01T00:01:00.000Z' }, problem: null } } });
+    assert.equal(b.get().toForm, true);
+  });
+}
+
 test('what is typed while a finish is on its way outlives its refusal', async (t) => {
   const b = board(t);
   const work = await sent(b);
