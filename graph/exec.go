@@ -8888,8 +8888,8 @@ Conventions:
   Everything else that goes wrong is an error; the payload is then null, and other mutations of the same request keep
   theirs. Errors have an ` + "`" + `ErrorCode` + "`" + ` in ` + "`" + `extensions.code` + "`" + `, ` + "`" + `extensions.retryable` + "`" + `, and ` + "`" + `extensions.field` + "`" + ` if one field
   is to blame. ` + "`" + `extensions.retryAfter` + "`" + `, if known, is the number of seconds after which the same request may succeed.
-- Costs are limited, for each operation and for all operations of a caller together. A field costs 1, a large one up to
-  200. Fields below a list count once for each element the list may have (` + "`" + `first` + "`" + `, ` + "`" + `last` + "`" + `, or the number of ` + "`" + `ids` + "`" + `). An
+- Costs are limited, for each operation and for all operations of a caller together. A field costs 1, most
+  large ones up to 200, uploads and snapshots more. Fields below a list count once for each element the list may have (` + "`" + `first` + "`" + `, ` + "`" + `last` + "`" + `, or the number of ` + "`" + `ids` + "`" + `). An
   operation is charged the most it may cost, and gets back what it did not use. To see cost, budget and all limits in
   the response extension ` + "`" + `cost` + "`" + `, send the header ` + "`" + `Taggie-Extensions: cost` + "`" + `, or ` + "`" + `"extensions": {"cost": true}` + "`" + ` in the
   request.
@@ -9880,8 +9880,8 @@ type DeletedNote {
 union NoteMessage = NotePosition | NoteEvent | NoteGap
 
 """
-A position in the events of notes. It comes first, after a ` + "`" + `NoteGap` + "`" + `, and when the caller has not been told of hundreds of
-events.
+A position in the events of notes. It comes first, after a ` + "`" + `NoteGap` + "`" + `, and after hundreds of events that were not for the
+caller.
 """
 type NotePosition {
   "The messages that follow come after it."
@@ -9897,8 +9897,8 @@ type NoteEvent {
   "The id of the note."
   noteId: ID!
   """
-  The note in its state a moment later; null if it is deleted, or the caller can no longer read it. If it is null, remove
-  the copy of the note, otherwise replace it.
+  The note in its state a moment later; null if it is deleted, or the caller can no longer read it. If it is null without an
+  error, remove the copy of the note; with an error, keep it. Otherwise replace it.
   """
   note: Note
   "The version that the note has since then; null if a share was given or ended, which is no change of the note."

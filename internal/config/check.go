@@ -180,6 +180,9 @@ func (c *checker) identity(config Config) {
 	if host, _, ok := splitAddr(config.MetricsAddr); ok && !loopback(host) {
 		c.add("TAGGIE_METRICS_ADDR", "expected a loopback address such as 127.0.0.1:9090, because without TAGGIE_OIDC_ISSUER or TAGGIE_JWT_KEY Taggie is for one machine")
 	}
+	if c.set("TAGGIE_TRUSTED_PROXIES") {
+		c.add("TAGGIE_TRUSTED_PROXIES", "expected TAGGIE_OIDC_ISSUER or TAGGIE_JWT_KEY beside it, because behind a proxy whoever reaches the server may be anybody")
+	}
 	if c.set("TAGGIE_OIDC_AUDIENCE") {
 		c.add("TAGGIE_OIDC_AUDIENCE", "expected TAGGIE_OIDC_ISSUER or TAGGIE_JWT_KEY beside it, otherwise it has no effect")
 	}

@@ -330,6 +330,9 @@ func TestSession(t *testing.T) {
 		a.only(t, http.StatusForbidden, "FORBIDDEN")
 		assert.Empty(t, a.Header().Get("Access-Control-Allow-Origin"), reason)
 	}
+	nginx := with(httptest.NewRequest(http.MethodGet, "/session", nil), "Host", "127.0.0.1:8080", "Connection", "close")
+	nginx.Proto, nginx.ProtoMinor = "HTTP/1.0", 0 // as it sends requests if it is told nothing
+	s.do(nginx).only(t, http.StatusForbidden, "FORBIDDEN")
 	s.do(httptest.NewRequest(http.MethodPost, "/session", nil)).only(t, http.StatusMethodNotAllowed, "BAD_REQUEST")
 	newServer(t).get("/session", "Host", "localhost").only(t, http.StatusNotFound, "NOT_FOUND")
 }

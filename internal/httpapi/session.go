@@ -29,7 +29,7 @@ func session(o Options) http.Handler {
 		case o.Session == nil:
 			writeError(w, r, http.StatusNotFound, refusal.Of(model.ErrorCodeNotFound, "there is no local issuer: bring a token"))
 			return
-		case !loopback(r.Host) || !sameOrigin(r) || forwarded(r.Header):
+		case !loopback(r.Host) || !sameOrigin(r) || forwarded(r):
 			writeError(w, r, http.StatusForbidden, refusal.Of(model.ErrorCodeForbidden, "sessions are for pages of this server on this machine"))
 			return
 		}
@@ -43,10 +43,13 @@ func session(o Options) http.Handler {
 	})
 }
 
-// forwarded reports whether a request came through a proxy, behind which anybody may be. Proxies of all kinds add one of these, if they
-// are not told to leave it out.
-func forwarded(h http.Header) bool {
-	for name := range h {
+// forwarded reports whether a request says that it came through a proxy, behind which anybody may be. Proxies of all kinds add one of these
+// headers. Only nginx must be told to, but without being told it speaks HTTP/1.0, which browsers and curl do not.
+func forwarded(r *http.Request) bool {
+	if !r.ProtoAtLeast(1, 1) {
+		return true
+	}
+	for name := range r.Header {
 		switch {
 		case name == "Forwarded", name == "Via", name == "Client-Ip", name == "True-Client-Ip",
 			strings.HasPrefix(name, "X-Forwarded"), strings.HasPrefix(name, "X-Real-"), strings.HasPrefix(name, "X-Original-"),
