@@ -144,25 +144,33 @@ func (o Options) take(ctx context.Context, links, target string) (m Manifest, er
 	return m, err
 }
 
-// apart refuses a directory that is the other one, or in it.
+// apart refuses a directory that is the other one, or in it. The inner one need not be there.
 func apart(outer, inner string) error {
-	outer, err := filepath.EvalSymlinks(outer)
+	outer, err := resolved(outer)
 	if err != nil {
 		return err
 	}
-	if inner, err = filepath.EvalSymlinks(inner); err != nil {
-		return err
-	}
-	if outer, err = filepath.Abs(outer); err != nil {
-		return err
-	}
-	if inner, err = filepath.Abs(inner); err != nil {
+	if inner, err = resolved(inner); err != nil {
 		return err
 	}
 	if relative, err := filepath.Rel(outer, inner); err == nil && filepath.IsLocal(relative) {
 		return fmt.Errorf("a backup and a data directory cannot be in one another: %s is in %s", inner, outer)
 	}
 	return nil
+}
+
+// resolved returns where a path leads, without links as far as it is there.
+func resolved(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	found, err := filepath.EvalSymlinks(path)
+	if parent := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) && parent != path {
+		found, err = resolved(parent)
+		return filepath.Join(found, filepath.Base(path)), err
+	}
+	return found, err
 }
 
 // hold has tables and objects be held as they are at one moment: the tables by a transaction, the objects by links. It returns the tables,

@@ -34,7 +34,7 @@ func Freeze(pid int, in io.Reader, out io.Writer) (err error) {
 	for !child.Stopped(pid) {
 		select {
 		case <-late:
-			return errLate
+			return ErrLate
 		case <-time.After(time.Millisecond):
 		}
 	}
@@ -53,7 +53,7 @@ func Freeze(pid int, in io.Reader, out io.Writer) (err error) {
 		}
 		return nil
 	case <-late:
-		return errLate
+		return ErrLate
 	}
 }
 
@@ -83,6 +83,9 @@ func frozen(pid int, command *exec.Cmd, do func() error) error {
 	_ = in.Close()
 	if wrong := command.Wait(); wrong != nil {
 		_ = syscall.Kill(pid, syscall.SIGCONT) // in case the command was killed
+		if strings.Contains(said.String(), ErrLate.Error()) {
+			wrong = ErrLate
+		}
 		err = errors.Join(err, fmt.Errorf("have S3 stand still: %w: %s", wrong, strings.TrimSpace(said.String())))
 	}
 	return err

@@ -24,11 +24,13 @@ func Restore(ctx context.Context, from, data string, progress func(done int64)) 
 	if from, err = filepath.EvalSymlinks(from); err != nil {
 		return Manifest{}, err
 	}
+	if err := apart(from, data); err != nil { // before anything is made there
+		return Manifest{}, err
+	}
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return Manifest{}, err
 	}
-	err = errors.Join(apart(from, data), apart(data, from), mayRestore(data)) // before a lock is made there
-	if err != nil {
+	if err := errors.Join(apart(data, from), mayRestore(data)); err != nil {
 		return Manifest{}, err
 	}
 	unlock, err := embedded.Lock(data, embedded.DataLock)
@@ -89,7 +91,7 @@ func mayRestore(data string) error {
 
 func restore(ctx context.Context, from, data string, sums map[string]string, progress func(int64)) error {
 	marker := filepath.Join(data, embedded.RestoringFile)
-	if err := errors.Join(os.Chmod(data, 0o700), os.WriteFile(marker, nil, 0o600)); err != nil { //nolint:gosec // a directory
+	if err := os.WriteFile(marker, nil, 0o600); err != nil {
 		return err
 	}
 	if err := errors.Join(removeOthers(data), syncDir(data)); err != nil {

@@ -33,6 +33,9 @@ const pagesAtOnce = 1000
 
 // copyTo copies the database to a new file, and checks what it has written.
 func (t *tables) copyTo(c *copying, path string) error {
+	if err := writeSynced(path, nil); err != nil { // SQLite would make it for everybody
+		return err
+	}
 	b, err := t.db.BackupInit("main", "file:"+escaped(path))
 	if err != nil {
 		return err
