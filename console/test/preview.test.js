@@ -45,7 +45,8 @@ test('what is missing is named, with what to do', () => {
   const unnamed = preview('{"externalId":"1"}\n', 'JSON_LINES', true);
   assert.equal(unnamed.problem, '');
   assert.match(unnamed.warning, /no field “name” in the first lines\. The import leaves out each line without it/);
-  assert.match(preview('[\n', 'JSON_LINES', true).problem, /Write one object on each line/);
+  assert.match(preview('no object\n', 'JSON_LINES', true).problem, /Write one object on each line/);
+  for (const isWhole of [true, false]) assert.match(preview('[{"externalId":"1"', 'JSON_LINES', isWhole).problem, /one JSON list\. Write each object on a line of its own/);
 });
 
 test('lines of JSON that are mistakes do not hide the others', () => {

@@ -25,6 +25,7 @@ export function Dialog(props: { title: string; onClose: () => void; onKey?: (key
   }
 
   function press(event: KeyboardEvent) {
+    if (event.nativeEvent.isComposing) return;
     // A browser closes a dialog at the second Esc, whatever the page says; not if the key does nothing.
     if (event.key === 'Escape' && keeps()) {
       return stay(event);

@@ -61,6 +61,7 @@ export function createStore(session: Session, settings: SettingsStore) {
   /** Finds out who is asking, and opens the project that the address names, the one that was shown last, one with items of the user, or the first. */
   async function open() {
     const mine = leave();
+    uploads.stop();
     set({ ...start });
     const signed = (await session.authorization()) as Record<string, string>;
     if (mine !== round) return;
@@ -316,6 +317,8 @@ export function createStore(session: Session, settings: SettingsStore) {
     gone,
     pause,
     uploads,
+    /** Finds out again who is asking: they have just signed up. */
+    reopen: () => void open(),
   };
 }
 

@@ -79,6 +79,7 @@ export function Results() {
     const data = await act(RemoveItemsDocument, { projectId: id, itemIds: ids });
     if (!data) return;
     setSure(false);
+    finds.current += 1; // what is still being looked for may be what was removed
     results.change((nodes) => nodes.filter((item) => !ids.includes(item.id)));
     setFound(null);
     setChosen(new Set());
@@ -133,7 +134,13 @@ export function Results() {
             Put back into the queue {skipped.length > 0 && number(skipped.length)}
           </button>
           {found ? (
-            <button type="button" onClick={() => setFound(null)}>
+            <button
+              type="button"
+              onClick={() => {
+                finds.current += 1;
+                setFound(null);
+              }}
+            >
               Show all again
             </button>
           ) : (

@@ -21,6 +21,7 @@ const textsOf = (known: Known) => ({
   suggestedKeywords: known.suggestedKeywords.join('\n'),
 });
 type Texts = ReturnType<typeof textsOf>;
+const names = ['name', 'description', 'leaseMinutes', 'queueSize', 'reviewPercent', 'newcomerDays', 'suggestedKeywords'] as const satisfies (keyof Texts)[];
 
 /** What was changed in the form, as the server takes it. */
 export function changes(before: Texts, after: Texts): Omit<UpdateProjectInput, 'projectId'> {
@@ -36,7 +37,6 @@ export function changes(before: Texts, after: Texts): Omit<UpdateProjectInput, '
 
 /** What the form shows when the project was read again: what the user has changed stays, the rest is as it is now. Tells what somebody else changed. */
 export function merged(before: Texts, typed: Texts, now: Texts): { texts: Texts; others: (keyof Texts)[] } {
-  const names = Object.keys(now) as (keyof Texts)[];
   const texts = Object.fromEntries(names.map((name) => [name, typed[name] === before[name] ? now[name] : typed[name]])) as Texts;
   return { texts, others: names.filter((name) => now[name] !== before[name] && now[name] !== typed[name]) };
 }
@@ -66,17 +66,16 @@ export function Rules() {
   const [problem, setProblem] = useState('');
   const open = useRef(true);
 
-  const latest = useRef(0); // an answer that another question has overtaken is not shown
+  const latest = useRef(0); // a failure that another question has overtaken is not shown
   /** Reads the rules; resolves to them, or to null if that failed. */
   async function read(): Promise<Known | null> {
     const mine = ++latest.current;
     const { data, failure } = await ask(store.client, RulesDocument, { project: id });
     if (!open.current) return null;
-    if (mine === latest.current) {
-      if (data?.project) setKnown(data.project);
-      setProblem(data?.project ? '' : failure ? advise(failure) : 'There is nothing to show. Reload the page.');
-    }
-    return data?.project ?? null;
+    const now = data?.project;
+    if (now) setKnown((shown) => (shown && shown.version > now.version ? shown : now));
+    if (mine === latest.current) setProblem(now ? '' : failure ? advise(failure) : 'There is nothing to show. Reload the page.');
+    return now ?? null;
   }
   useEffect(() => {
     open.current = true;
@@ -121,15 +120,18 @@ function RulesForm({ known, onRead }: { known: Known; onRead: () => Promise<Know
   const { act, busy, trouble, setTrouble } = useAct();
   const before = textsOf(known);
   const [texts, setTexts] = useState(before);
-  // What is read again takes the place of what was there; what was typed stays.
+  // What is read again takes the place of what was there; what was typed stays. A save would then replace what somebody else wrote in the same
+  // field: that is said first.
   const base = useRef(before);
   useEffect(() => {
     const from = base.current;
     base.current = textsOf(known);
-    setTexts((typed) => merged(from, typed, textsOf(known)).texts);
+    setTexts((typed) => merged(from, typed, base.current).texts);
+    const clashes = merged(from, texts, base.current).others.filter((name) => texts[name] !== from[name]);
+    if (clashes.length) setTrouble({ field: '', message: `Somebody else changed the project meanwhile. ${changedBy(clashes, base.current)} What you typed is kept: look at it, then save.` });
   }, [known]);
   const change = changes(before, texts);
-  const isChanged = Object.keys(change).length > 0;
+  const isChanged = names.some((name) => texts[name] !== before[name]);
   const put = (name: keyof Texts) => (event: { target: { value: string } }) => setTexts({ ...texts, [name]: event.target.value });
 
   async function save() {

@@ -11,7 +11,7 @@ export interface Preview {
   warning: string;
 }
 
-const LONG = 'The first line is too long to be shown here. The import reads all of it.';
+const LONG = 'The first line is too long to be shown here. The import reads lines of up to 300,000 bytes.';
 
 const ROWS = 5;
 const NEEDED = ['externalId', 'name'];
@@ -55,6 +55,7 @@ function previewCsv(text: string, isWhole: boolean): Preview {
 function previewJson(text: string, isWhole: boolean): Preview {
   const lines = text.split('\n');
   if (!isWhole) lines.pop();
+  if (text.trimStart().startsWith('[')) return { columns: [], rows: [], problem: 'The file is one JSON list. Write each object on a line of its own, without the list around them.', warning: '' };
   if (!isWhole && !lines.some((line) => line.trim())) return { columns: [], rows: [], problem: '', warning: LONG };
   const read: Record<string, unknown>[] = [];
   for (const line of lines.filter((line) => line.trim()).slice(0, ROWS)) {

@@ -86,6 +86,11 @@ export function createUploads(client: Client, { get, set }: Pick<Holder, 'get' |
       void go(id);
     },
     again: (id: number) => void go(id),
+    /** Sends nothing any more, and forgets all: somebody else is signed in, or nobody. */
+    stop() {
+      for (const { stop } of files.values()) stop.abort();
+      files.clear();
+    },
     /** Sends it no longer, or forgets it. */
     drop(id: number) {
       files.get(id)?.stop.abort();
