@@ -129,13 +129,13 @@ export function readToken(text) {
   return { token };
 }
 
-/** What an own token says of its bearer, unverified: only for the bar's label. */
+/** What an own token says of its bearer, unverified: only for labels, and for what a form begins with. */
 export function describeToken(token, now = Date.now()) {
   try {
     const bytes = Uint8Array.from(atob(token.split('.')[1].replace(/-/g, '+').replace(/_/g, '/')), (c) => c.charCodeAt(0));
     const claims = JSON.parse(new TextDecoder().decode(bytes));
-    return { name: claims.name ?? claims.email ?? claims.sub ?? '', expired: claims.exp ? claims.exp * 1000 <= now : false };
+    return { name: claims.name ?? claims.email ?? claims.sub ?? '', fullName: claims.name ?? '', email: claims.email ?? '', expired: claims.exp ? claims.exp * 1000 <= now : false };
   } catch {
-    return { name: '', expired: false };
+    return { name: '', fullName: '', email: '', expired: false };
   }
 }

@@ -113,7 +113,7 @@ test('tokens as people paste them', () => {
 
 test('whose token it is', () => {
   const jwt = (claims) => `x.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.y`;
-  assert.deepEqual(describeToken(jwt({ name: 'みお', exp: 2 }), 1000), { name: 'みお', expired: false });
-  assert.deepEqual(describeToken(jwt({ sub: 's', exp: 1 }), 1000), { name: 's', expired: true });
-  assert.deepEqual(describeToken('no token'), { name: '', expired: false });
+  assert.deepEqual(describeToken(jwt({ name: 'みお', email: 'mio@example.com', exp: 2 }), 1000), { name: 'みお', fullName: 'みお', email: 'mio@example.com', expired: false });
+  assert.deepEqual(describeToken(jwt({ sub: 's', exp: 1 }), 1000), { name: 's', fullName: '', email: '', expired: true });
+  assert.deepEqual(describeToken('no token'), { name: '', fullName: '', email: '', expired: false });
 });

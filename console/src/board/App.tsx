@@ -13,6 +13,7 @@ import { NewProject } from './manage/NewProject';
 import { ConnectionState, Notices, RebuildState } from './Notices';
 import { Review } from './Review';
 import type { Session } from './session';
+import { SignUp } from './SignUp';
 import { Statistics } from './Statistics';
 import { fromAddress, toAddress } from './store';
 import { Work } from './Work';
@@ -86,7 +87,7 @@ export function App({ session }: { session: Session }) {
         </>
       ) : (
         <main className="page">
-          <Nothing onMade={() => (chose.current = true)} />
+          <Nothing session={session} onMade={() => (chose.current = true)} />
         </main>
       )}
       <Notices />
@@ -146,7 +147,7 @@ function Head(props: { page: Page; chose: RefObject<boolean>; onOpen: (page: Pag
 }
 
 /** Why there is no project to show, and what to do about it. */
-function Nothing({ onMade }: { onMade: () => void }) {
+function Nothing({ session, onMade }: { session: Session; onMade: () => void }) {
   const { store } = useBoard();
   const { phase, problem, projects } = useBoardState();
   const [isMaking, setIsMaking] = useState(false);
@@ -154,7 +155,7 @@ function Nothing({ onMade }: { onMade: () => void }) {
   const texts: Record<string, [string, string]> = {
     starting: ['One moment…', 'The board is being put together.'],
     anonymous: ['Not signed in', 'Sign in above, with a token of your own or, where there is one, as the demo user.'],
-    stranger: ['Not signed up yet', 'The token is valid, but nobody has signed up with it: run the mutation createUser in GraphiQL. This page goes on then.'],
+    stranger: ['Welcome', 'Nobody has signed up with your token yet. Sign up once, and managers can take you into their projects.'],
     empty: ['No project yet', 'You are in no project. Ask a manager to take you into a team: the project shows up here then. Or make one of your own.'],
     left: ['You are no longer a member of this project', 'Somebody took you out of its teams. What you typed is kept in this browser, should you come back.'],
     deleted: ['The project is deleted', 'For 30 days, those who managed it can bring it back with everything it had.'],
@@ -165,7 +166,8 @@ function Nothing({ onMade }: { onMade: () => void }) {
     <section className="empty" aria-live="polite">
       <h1>{title}</h1>
       <p className="muted">{text}</p>
-      {isMaking && <NewProject onDone={onMade} onCancel={() => setIsMaking(false)} />}
+      {phase === 'stranger' && <SignUp session={session} />}
+      {canMake && isMaking && <NewProject onDone={onMade} onCancel={() => setIsMaking(false)} />}
       {canMake && !isMaking && (
         <div className="actions">
           <button type="button" className="primary" onClick={() => setIsMaking(true)}>

@@ -1,0 +1,37 @@
+import { useState } from 'react';
+import { describeToken } from '../session.js';
+import { SignUpDocument } from './gql/graphql';
+import { useBoard } from './hooks';
+import { useAct } from './manage/act';
+import { Field, onSubmit, TroubleNote } from './manage/forms';
+import type { Session } from './session';
+
+/** Signs up the bearer of the token, with the name and the address that it has, if any. */
+export function SignUp({ session }: { session: Session }) {
+  const { store } = useBoard();
+  const { act, busy, trouble } = useAct();
+  const bearer = describeToken(session.get().token);
+  const [name, setName] = useState<string>(bearer.fullName);
+  const [email, setEmail] = useState<string>(bearer.email);
+
+  async function signUp() {
+    if (await act(SignUpDocument, { name: name.trim(), email: email.trim() })) store.reopen();
+  }
+
+  return (
+    <form className="form" onSubmit={onSubmit(signUp)}>
+      <Field label="Name" name="name" hint="As others see you." trouble={trouble}>
+        {(wiring) => <input {...wiring} autoFocus required maxLength={100} autoComplete="name" value={name} onChange={(event) => setName(event.target.value)} />}
+      </Field>
+      <Field label="E-mail address" name="email" hint="Managers add you to projects by it." trouble={trouble}>
+        {(wiring) => <input {...wiring} type="email" required maxLength={254} autoComplete="email" value={email} onChange={(event) => setEmail(event.target.value)} />}
+      </Field>
+      <TroubleNote trouble={trouble} except={['name', 'email']} />
+      <div className="actions">
+        <button type="submit" className="primary" aria-disabled={busy}>
+          Sign up
+        </button>
+      </div>
+    </form>
+  );
+}
