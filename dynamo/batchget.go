@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
 )
 
 // ErrMissing says that DynamoDB looked and there is no such row; an unread row has an Unavailable fault instead.
@@ -34,15 +35,20 @@ func (w Want) Read(item Item) (err error) {
 // nil for a row that was read and decoded, [ErrMissing] for one that does not exist, and an Unavailable fault for one
 // that could not be read; one row's error is never another's.
 //
-// Index: primary. Key: the table's own, of each row, strongly consistent. Cost: ⌈distinct keys/100⌉ BatchGetItem.
+// Index: primary. Key: the table's own, of each row, strongly consistent. Cost: ⌈distinct keys/100⌉ BatchGetItem;
+// ⌈distinct keys/10⌉ TransactGetItems where [idempotency.Serializable] asks for it.
 func (db *DB) BatchGet(ctx context.Context, wants []Want) []error {
 	ctx, cancel := Within(ctx)
 	defer cancel()
 
 	b := newBatch(wants, db.prefix)
-	chunks := slices.Collect(slices.Chunk(b.rows, MaxBatchGet))
+	read, most := db.readChunk, MaxBatchGet
+	if idempotency.IsSerializable(ctx) {
+		read, most = db.readSerializable, maxSerializable
+	}
+	chunks := slices.Collect(slices.Chunk(b.rows, most))
 	failed := db.Each(len(chunks), func(n int) error {
-		db.readChunk(ctx, b, chunks[n])
+		read(ctx, b, chunks[n])
 		return nil
 	})
 	for n, err := range failed {

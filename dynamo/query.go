@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/taggie/taggie/internal/idempotency"
 )
 
 // index names the key attributes of one of a table's indexes. The zero index stands for the table itself.
@@ -177,10 +179,18 @@ func (db *DB) queryPage(ctx context.Context, in *dynamodb.QueryInput, decode fun
 
 // Get reads one row by key and reports whether it exists.
 //
-// Index: primary. Key: the table's own, strongly consistent. Cost: 1 GetItem.
+// Index: primary. Key: the table's own, strongly consistent. Cost: 1 GetItem; 1 TransactGetItems where [idempotency.Serializable] asks
+// for it.
 func (db *DB) Get(ctx context.Context, table Table, key Key, decode func(item Item) error) (bool, error) {
 	if !key.Possible() {
 		return false, nil
+	}
+	if idempotency.IsSerializable(ctx) {
+		err := db.TransactGet(ctx, []Want{{Table: table, Key: key, Decode: decode}})[0]
+		if errors.Is(err, ErrMissing) {
+			return false, nil
+		}
+		return err == nil, err
 	}
 	ctx, cancel := Within(ctx)
 	defer cancel()

@@ -5,10 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/entities"
 	"github.com/taggie/taggie/dynamo/projects"
@@ -38,7 +34,7 @@ func (db Store) ItemWithEfforts(ctx context.Context, id project.ItemID) (project
 			for n := from; n < min(from+atOnce, len(ids)); n++ {
 				wants = append(wants, projects.WantEffort(ids[n], &efforts[n]))
 			}
-			errs := transactGet(db.Store.DB, ctx, wants)
+			errs := db.TransactGet(ctx, wants)
 			switch missing := slices.Index(errs, dynamo.ErrMissing); {
 			case missing == 0:
 				return dynamo.ErrMissing
@@ -122,7 +118,7 @@ func (db Store) withTheirEffort(ctx context.Context, places []int, items []proje
 		last := project.EffortID{Project: items[n].Project, ID: items[n].LastEffort}
 		wants = append(wants, projects.WantItem(items[n].ItemID, &now[at]), projects.WantEffort(last, &effort[at]))
 	}
-	read := transactGet(db.Store.DB, ctx, wants)
+	read := db.TransactGet(ctx, wants)
 	for at, n := range places {
 		err := errors.Join(read[2*at], read[2*at+1])
 		switch {
@@ -155,47 +151,4 @@ func (db Store) effortsOfItem(ctx context.Context, id project.ItemID) ([]project
 		return true, err
 	})
 	return ids, err
-}
-
-// transactGet reads up to 100 rows as they are at one moment: before or after each transaction as a whole. A transaction that
-// writes one of the rows is waited for until the deadline. The result is as that of [dynamo.DB.BatchGet].
-//
-// Cost: 1 TransactGetItems, two read units per started 4 KB of each row.
-func transactGet(db *dynamo.DB, ctx context.Context, wants []dynamo.Want) []error {
-	ctx, cancel := dynamo.Within(ctx)
-	defer cancel()
-	errs := make([]error, len(wants))
-	in := dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
-	for _, w := range wants {
-		if !w.Key.Possible() {
-			return slices.Repeat([]error{dynamo.ErrMissing}, len(wants))
-		}
-		in.TransactItems = append(in.TransactItems, types.TransactGetItem{Get: &types.Get{TableName: db.Table(w.Table), Key: w.Table.Key(w.Key)}})
-	}
-	for idle := 1; ; idle++ {
-		out, err := db.Client.TransactGetItems(ctx, &in)
-		if err == nil {
-			for i, row := range out.Responses {
-				if errs[i] = dynamo.ErrMissing; row.Item != nil {
-					errs[i] = wants[i].Read(dynamo.ItemOf(row.Item))
-				}
-			}
-			return errs
-		}
-		if !(dynamo.Repeatable(err) || inConflict(err)) || !db.Pause(ctx, idle) {
-			return slices.Repeat([]error{dynamo.Failed(errors.Join(err, ctx.Err()), "the objects could not be read%s", dynamo.InTime(ctx))}, len(wants))
-		}
-	}
-}
-
-// inConflict reports whether a transaction was cancelled only because of another one, or by throttling.
-func inConflict(err error) bool {
-	cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
-	return ok && slices.ContainsFunc(cancelled.CancellationReasons, func(r types.CancellationReason) bool {
-		switch aws.ToString(r.Code) {
-		case "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
-			return true
-		}
-		return false
-	})
 }

@@ -1,8 +1,10 @@
 package scores_test
 
 import (
+	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/taggie/taggie/dynamo/dynamotest"
 	"github.com/taggie/taggie/dynamo/scores"
 	"github.com/taggie/taggie/dynamo/uses"
+	"github.com/taggie/taggie/internal/faultinject"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/score"
@@ -71,6 +74,32 @@ func putItem(t testing.TB, db scores.Items, now time.Time, of score.ID) score.It
 	require.NoError(t, db.OpenUpload(t.Context(), u, 1<<40, nil, idempotency.Key{}))
 	require.NoError(t, db.CompleteUpload(t.Context(), u, i, 1<<40, idempotency.Key{}))
 	return i
+}
+
+// While an upload is completed, row by row, whoever completes it as well gets the item.
+func TestCompletingShownRowByRow(t *testing.T) {
+	t.Parallel()
+	clock := storetest.NewClock()
+	db, inj := dynamotest.OpenDB(t, clock.Now)
+	w := scoretest.NewItemWorld(t, dynamotest.ItemStores(t, db), clock)
+	ticket := w.Ask("file", "text/plain", []byte("text"))
+	w.Put(ticket, []byte("text"))
+	var second sync.WaitGroup
+	var over atomic.Bool
+	look := sync.OnceFunc(func() {
+		second.Go(func() {
+			defer over.Store(true)
+			i, err := w.Complete(ticket.ItemRef)
+			assert.NoError(t, err)
+			assert.Equal(t, "file", i.Name)
+		})
+		require.Eventually(t, func() bool { return over.Load() || inj.Recorder().Count(faultinject.Operation("TransactGetItems")) > 0 }, time.Minute, time.Millisecond)
+	})
+	inj.RowByRow(func(context.Context, int, int) { look() })
+	_, err := w.Complete(ticket.ItemRef)
+	require.NoError(t, err)
+	second.Wait()
+	assert.True(t, over.Load())
 }
 
 // removeItem deletes an item as the rules do.

@@ -73,7 +73,8 @@ type Guard struct {
 }
 
 // Do runs effect at most once per key. The effect hands its Key, completed by [Key.With], to the store, which records
-// it in the same transaction. When the key was used before, reread gets the ids of the first result.
+// it in the same transaction. When the key was used before, reread gets the ids of the first result, and a context in which it sees
+// the whole effect; see [Serializable].
 func Do[T any](ctx context.Context, g Guard, r Request, effect func(context.Context, Key) (T, error), reread func(context.Context, []string) (T, error)) (T, error) {
 	var zero T
 	if r.Key == nil {
@@ -102,7 +103,7 @@ func Do[T any](ctx context.Context, g Guard, r Request, effect func(context.Cont
 		replayed, ok = errors.AsType[*Replayed](g.Store.FindIdempotencyKey(ctx, key))
 	}
 	if ok {
-		return reread(ctx, replayed.Result)
+		return reread(Serializable(ctx), replayed.Result)
 	}
 	return done, err
 }

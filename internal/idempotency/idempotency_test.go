@@ -14,6 +14,7 @@ import (
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/dynamotest"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/faultinject"
 	"github.com/taggie/taggie/internal/idempotency"
 )
 
@@ -95,6 +96,44 @@ func TestAKeyLetsARequestHappenOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// DynamoDB shows a transaction row by row, and the key may be seen first: who asks again then waits for the effect.
+func TestWhoAsksAgainSeesTheWholeEffect(t *testing.T) {
+	t.Parallel()
+	db, inj := dynamotest.OpenDB(t, func() time.Time { return now })
+	c := &counter{DB: db, t: t}
+	counted := func(ctx context.Context, _ []string) (n int, err error) {
+		_, err = db.Get(ctx, dynamo.NotesTable, row, func(item dynamo.Item) error {
+			return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
+				if string(name) == "n" {
+					n, err = v.Int()
+				}
+				return err
+			})
+		})
+		return n, err
+	}
+	do := func() (int, error) {
+		return idempotency.Do(dynamotest.Patient(t), idempotency.Guard{Store: c, Now: db.Now}, idempotency.Request{Viewer: "ada", Mutation: "count", Key: dynamotest.Ptr("k")},
+			func(ctx context.Context, k idempotency.Key) (int, error) { return 1, c.write(ctx, k) }, counted)
+	}
+	again := make(chan int, 1)
+	inj.RowByRow(func(context.Context, int, int) { // the key is shown, the effect is not
+		go func() {
+			n, err := do()
+			assert.NoError(t, err)
+			again <- n
+		}()
+		require.Eventually(t, func() bool {
+			return len(again) > 0 || inj.Recorder().Count(faultinject.Operation("TransactGetItems")) > 0
+		}, time.Minute, time.Millisecond)
+	})
+	n, err := do()
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	assert.Equal(t, 1, <-again)
+	assert.Equal(t, 1, c.effects())
 }
 
 func TestAKeyBelongsToViewerMutationAndInput(t *testing.T) {

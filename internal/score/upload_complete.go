@@ -35,8 +35,8 @@ func (s *Items) Complete(ctx context.Context, in CompleteUpload) (Item, error) {
 		if err == nil {
 			return i, nil
 		}
-		// Somebody may have completed it before, or meanwhile: then its bytes are no longer where they were put.
-		if i, there := s.get(ctx, in.Upload); there == nil {
+		// Somebody may have completed it before, or is just doing so: then its bytes are no longer where they were put.
+		if i, there := s.get(idempotency.Serializable(ctx), in.Upload); there == nil {
 			return i, nil
 		}
 		if why, ok := errors.AsType[*fault.Error](err); ok && why.Kind == fault.Invalid { // the bytes will never be what they were to be
