@@ -205,3 +205,14 @@ func TestComposeAndItsFilesFitOneAnother(t *testing.T) {
 	names := slices.Collect(maps.Keys(compose.Services))
 	assert.Subset(t, names, []string{"nginx", "dynamodb", "s3", "redis", "issuer", "prometheus", "grafana", "tables"})
 }
+
+// The backup works on the stores of the service, with its settings and as its user.
+func TestTheBackupOfSystemdFitsTheService(t *testing.T) {
+	service, backup := readDeploy(t, "systemd/taggie.service"), readDeploy(t, "systemd/taggie-backup.service")
+	for _, line := range []string{"EnvironmentFile=/etc/taggie/taggie.env\n", "Environment=TAGGIE_DATA=/var/lib/taggie\n", "DynamicUser=yes\n", "StateDirectory=taggie"} {
+		assert.Contains(t, service, line)
+		assert.Contains(t, backup, line)
+	}
+	assert.NotContains(t, service, "\nUser=", "its user has the name of the unit")
+	assert.Contains(t, backup, "\nUser=taggie\n")
+}
