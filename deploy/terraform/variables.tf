@@ -15,7 +15,7 @@ variable "bucket" {
 }
 
 variable "allowed_origins" {
-  description = "Origins of other web pages that may call the servers and upload files."
+  description = "Origins of web pages that may call the servers and upload files. The board needs its own, to upload to the bucket."
   type        = list(string)
   default     = []
 }
