@@ -89,8 +89,35 @@ resource "aws_s3_bucket_cors_configuration" "taggie" {
   }
 }
 
-resource "aws_s3_bucket_lifecycle_configuration" "taggie" {
+resource "aws_s3_bucket_versioning" "taggie" {
   bucket = aws_s3_bucket.taggie.id
+
+  versioning_configuration {
+    status = "Enabled"
+  }
+}
+
+resource "aws_s3_bucket_lifecycle_configuration" "taggie" {
+  bucket     = aws_s3_bucket.taggie.id
+  depends_on = [aws_s3_bucket_versioning.taggie]
+
+  # What was deleted can be brought back for as long as the point-in-time recovery of the tables goes back.
+  rule {
+    id     = "expire-deleted"
+    status = "Enabled"
+
+    filter {
+      prefix = ""
+    }
+
+    noncurrent_version_expiration {
+      noncurrent_days = 35
+    }
+
+    expiration {
+      expired_object_delete_marker = true
+    }
+  }
 
   dynamic "rule" {
     for_each = local.stores.bucket.lifecycle

@@ -223,8 +223,12 @@ func TestTerraformSetsTheRulesOfTheBucket(t *testing.T) {
 				Prefix string `hcl:"prefix"`
 			} `hcl:"filter,block"`
 			Expires []struct {
-				Days int32 `hcl:"days"`
+				Days    int32 `hcl:"days,optional"`
+				Markers bool  `hcl:"expired_object_delete_marker,optional"`
 			} `hcl:"expiration,block"`
+			Deleted []struct {
+				Days int32 `hcl:"noncurrent_days"`
+			} `hcl:"noncurrent_version_expiration,block"`
 			Aborts []struct {
 				Days int32 `hcl:"days_after_initiation"`
 			} `hcl:"abort_incomplete_multipart_upload,block"`
@@ -237,9 +241,18 @@ func TestTerraformSetsTheRulesOfTheBucket(t *testing.T) {
 		CORS:      blob.CORSDefinition{ID: rule.ID, Methods: rule.Methods, Headers: rule.Headers, Exposed: rule.Exposed, MaxAgeSeconds: rule.MaxAge},
 		Lifecycle: map[string]blob.LifecycleDefinition{},
 	}
+	kept := int32(0)
 	for _, r := range lifecycle.Rules {
 		assert.Equal(t, "Enabled", r.Status)
 		require.Len(t, r.Filter, 1)
+		if len(r.Deleted) == 1 { // of versions, which the server does not know
+			require.Len(t, r.Expires, 1)
+			assert.True(t, r.Expires[0].Markers)
+			assert.Zero(t, r.Expires[0].Days)
+			assert.Empty(t, r.Filter[0].Prefix)
+			kept = r.Deleted[0].Days
+			continue
+		}
 		d := blob.LifecycleDefinition{Prefix: r.Filter[0].Prefix}
 		for _, e := range r.Expires {
 			d.ExpiresAfterDays = e.Days
@@ -250,6 +263,15 @@ func TestTerraformSetsTheRulesOfTheBucket(t *testing.T) {
 		made.Lifecycle[r.ID] = d
 	}
 	assert.Equal(t, blob.Rules(), made)
+	assert.EqualValues(t, 35, kept, "as long as the point-in-time recovery of DynamoDB")
+	var versioning struct {
+		Configuration struct {
+			Status string `hcl:"status"`
+		} `hcl:"versioning_configuration,block"`
+		Rest hcl.Body `hcl:",remain"`
+	}
+	tf.decode("resource aws_s3_bucket_versioning taggie", map[string]cty.Value{}, &versioning)
+	assert.Equal(t, "Enabled", versioning.Configuration.Status)
 }
 
 // onlyApply are the actions of `taggie tables apply` alone.
