@@ -79,9 +79,9 @@ ready http://127.0.0.1:7070
 ready http://127.0.0.1:5556/.well-known/openid-configuration
 
 "$taggie" tables apply >"$data/tables.log" 2>&1 || { cat "$data/tables.log" >&2; exit 1; }
-start taggie-1 env TAGGIE_ADDR=127.0.0.1:8081 TAGGIE_METRICS_ADDR=127.0.0.1:9181 "$taggie" serve
+start taggie-1 env TAGGIE_ADDR=127.0.0.1:8081 TAGGIE_METRICS_ADDR=127.0.0.1:9464 "$taggie" serve
 servers+=($!)
-start taggie-2 env TAGGIE_ADDR=127.0.0.1:8082 TAGGIE_METRICS_ADDR=127.0.0.1:9182 "$taggie" serve
+start taggie-2 env TAGGIE_ADDR=127.0.0.1:8082 TAGGIE_METRICS_ADDR=127.0.0.1:9465 "$taggie" serve
 servers+=($!)
 ready http://127.0.0.1:8081/readyz
 ready http://127.0.0.1:8082/readyz

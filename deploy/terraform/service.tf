@@ -2,7 +2,7 @@
 locals {
   settings = {
     TAGGIE_ADDR            = "0.0.0.0:8080"
-    TAGGIE_METRICS_ADDR    = "0.0.0.0:9090"
+    TAGGIE_METRICS_ADDR    = "0.0.0.0:9464"
     TAGGIE_LOG_FORMAT      = "json"
     TAGGIE_DRAIN_DELAY     = "5s"
     TAGGIE_TRUSTED_PROXIES = data.aws_vpc.taggie.cidr_block
@@ -73,7 +73,7 @@ resource "aws_ecs_task_definition" "taggie" {
       { name = "TAGGIE_SECRET", valueFrom = aws_secretsmanager_secret.secret.arn },
       { name = "TAGGIE_REDIS_URL", valueFrom = aws_secretsmanager_secret.redis.arn },
     ]
-    portMappings = [{ containerPort = 8080 }, { containerPort = 9090 }]
+    portMappings = [{ containerPort = 8080 }, { containerPort = 9464 }]
     logConfiguration = {
       logDriver = "awslogs"
       options = {
@@ -203,8 +203,8 @@ resource "aws_vpc_security_group_ingress_rule" "metrics" {
   security_group_id = aws_security_group.server.id
   cidr_ipv4         = each.value
   ip_protocol       = "tcp"
-  from_port         = 9090
-  to_port           = 9090
+  from_port         = 9464
+  to_port           = 9464
 }
 
 # To the stores, the issuer and the registry.

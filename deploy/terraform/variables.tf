@@ -62,7 +62,7 @@ variable "client_cidrs" {
 }
 
 variable "metrics_cidrs" {
-  description = "Networks from which Prometheus reads metrics at port 9090. Profiles are there, too."
+  description = "Networks from which Prometheus reads metrics at port 9464. Profiles are there, too."
   type        = list(string)
   default     = []
 }

@@ -53,7 +53,7 @@ func (c *checker) forms(config Config) {
 	}
 	if config.MetricsAddr != "" {
 		if _, _, ok := splitAddr(config.MetricsAddr); !ok {
-			c.add("TAGGIE_METRICS_ADDR", "expected host:port with a port from 0 to 65535, such as 127.0.0.1:9090")
+			c.add("TAGGIE_METRICS_ADDR", "expected host:port with a port from 0 to 65535, such as 127.0.0.1:9464")
 		} else if config.MetricsAddr == config.Addr {
 			c.add("TAGGIE_METRICS_ADDR", "expected another address than TAGGIE_ADDR")
 		}
@@ -178,7 +178,7 @@ func (c *checker) identity(config Config) {
 		c.add("TAGGIE_ADDR", "expected a loopback address such as 127.0.0.1:8080, because without TAGGIE_OIDC_ISSUER or TAGGIE_JWT_KEY whoever reaches the server may be anybody")
 	}
 	if host, _, ok := splitAddr(config.MetricsAddr); ok && !loopback(host) {
-		c.add("TAGGIE_METRICS_ADDR", "expected a loopback address such as 127.0.0.1:9090, because without TAGGIE_OIDC_ISSUER or TAGGIE_JWT_KEY Taggie is for one machine")
+		c.add("TAGGIE_METRICS_ADDR", "expected a loopback address such as 127.0.0.1:9464, because without TAGGIE_OIDC_ISSUER or TAGGIE_JWT_KEY Taggie is for one machine")
 	}
 	if c.set("TAGGIE_TRUSTED_PROXIES") {
 		c.add("TAGGIE_TRUSTED_PROXIES", "expected TAGGIE_OIDC_ISSUER or TAGGIE_JWT_KEY beside it, because behind a proxy whoever reaches the server may be anybody")

@@ -108,7 +108,7 @@ func TestProblems(t *testing.T) {
 		"path as a pattern":          {[]string{"TAGGIE_PATH_PREFIX=/{a}"}, "TAGGIE_PATH_PREFIX", "letters"},
 		"path of a probe":            {[]string{"TAGGIE_PATH_PREFIX=/healthz/a"}, "TAGGIE_PATH_PREFIX", "not below /healthz"},
 		"path in 129 bytes":          {[]string{"TAGGIE_PATH_PREFIX=/" + strings.Repeat("x", 128)}, "TAGGIE_PATH_PREFIX", "at most 128"},
-		"metrics without a port":     {[]string{"TAGGIE_METRICS_ADDR=localhost"}, "TAGGIE_METRICS_ADDR", "127.0.0.1:9090"},
+		"metrics without a port":     {[]string{"TAGGIE_METRICS_ADDR=localhost"}, "TAGGIE_METRICS_ADDR", "127.0.0.1:9464"},
 		"metrics on the same port":   {[]string{"TAGGIE_METRICS_ADDR=127.0.0.1:8080"}, "TAGGIE_METRICS_ADDR", "another"},
 		"metrics of a demo for all":  {[]string{"TAGGIE_METRICS_ADDR=:9090"}, "TAGGIE_METRICS_ADDR", "loopback"},
 		"profiles at the metrics":    {[]string{"TAGGIE_METRICS_ADDR=127.0.0.1:6060", "TAGGIE_PPROF=127.0.0.1:6060"}, "TAGGIE_PPROF", "another"},
