@@ -80,7 +80,7 @@ func NewMetrics() *Metrics {
 		unprocessed:      counter("taggie_dynamodb_unprocessed_total", "Keys or writes that an answer left unprocessed.", "operation"),
 		s3Calls:          counter("taggie_s3_calls_total", "Calls to S3.", "operation", "outcome"),
 		s3Seconds:        histogram("taggie_s3_call_duration_seconds", "Time of a call to S3 with its retries, until the head of its answer.", seconds, "operation"),
-		redisCalls:       counter("taggie_redis_calls_total", "Calls to Redis, without those that wait for messages and events; what is sent together is one.", "outcome"),
+		redisCalls:       counter("taggie_redis_calls_total", "Calls to Redis. Several commands that are sent together count as one call. Calls that wait for messages and events are not counted.", "outcome"),
 		redisSeconds:     histogram("taggie_redis_call_duration_seconds", "Time of a call to Redis.", seconds).WithLabelValues(),
 		charged:          counter("taggie_budget_charged_units_total", "Units that callers were charged for operations, refused requests and messages of subscriptions.").WithLabelValues(),
 		refused:          counter("taggie_budget_refusals_total", "Requests that were refused because the budget of their caller was spent.").WithLabelValues(),

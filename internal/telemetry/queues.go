@@ -33,8 +33,8 @@ func newQueueMetrics(r *prometheus.Registry) *queueMetrics {
 	r.MustRegister(moves)
 	m := &queueMetrics{
 		queued: counter("taggie_queue_items_added_total", "Items that this server put into the queues of projects."),
-		built:  counter("taggie_queue_builds_total", "Queues that this server made, for new projects and anew."),
-		read:   counter("taggie_project_events_read_total", "Events of projects that were read to be told: once however many listen, and again for who comes back after long."),
+		built:  counter("taggie_queue_builds_total", "Queues that this server built: new ones, and those that it rebuilt."),
+		read:   counter("taggie_project_events_read_total", "Events of projects that this server read for its subscribers. An event counts once for all subscribers together, and again for one who resumes after a long time."),
 		gaps:   counter("taggie_project_event_gaps_total", "Times that events of a project were missed, because they are no longer kept or the queue was lost."),
 		missed: counter("taggie_note_event_gaps_total", "Times that a subscriber to notes missed events, because they are no longer kept or Redis lost them. Clients that resume after a cursor that is too old are not counted."),
 		untold: newMeasured(

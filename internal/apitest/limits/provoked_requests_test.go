@@ -78,8 +78,8 @@ func provokedRequests() map[string]map[string]provocation {
 			}),
 		},
 		"internal/httpapi": {
-			"Requests in progress, those that the client has reset included, an HTTP/2 connection": testedIn(room, "TestAConnectionHasAsManyStreamsAsItMay", "maxStreams + 1"),
-			"Size of the header, without what the protocol adds, a request":                        testedIn(room, "TestHeadersAreBoundedInHTTP2", "70 << 10"),
+			"Requests in progress, including those that the client has reset, an HTTP/2 connection": testedIn(room, "TestAConnectionHasAsManyStreamsAsItMay", "maxStreams + 1"),
+			"Size of the header, without what the protocol adds, a request":                         testedIn(room, "TestHeadersAreBoundedInHTTP2", "70 << 10"),
 		},
 		"internal/httpapi/request": {
 			"Size of the body, or of a message of a socket, a request": asked(func(p *provoker) *apitest.Answer {
@@ -92,14 +92,14 @@ func provokedRequests() map[string]map[string]provocation {
 			}),
 		},
 		admission: {
-			"Requests above 64 KiB that are read at a time, a caller":                                                          testedIn(room, "TestWhoWaitsInVainToBeReadPaysNothing", `"EXHAUSTED"`),
-			"Memory of requests that were read and have not ended, each value counted as its text and 50 bytes more, a caller": testedIn(room, "TestWhatWasReadOverASocketIsBounded", `"EXHAUSTED"`),
-			"Time to wait to be set up, a subscription":                                                                        testedIn(admission, "TestWhoWouldWaitTooLongIsToldAtOnce", "fault.Exhausted"),
-			"Time to wait to sign in, a socket":                                                                                testedIn(admission, "TestNobodyWaitsForATurnInVain", "fault.Exhausted"),
-			"Operations that wait, for each that may be carried out at a time, a caller":                                       testedIn(room, "TestOperationsOfACallerAreBounded", "EXHAUSTED"),
-			"Answers that are not sent yet, together, a caller":                                                                testedIn(room, "TestUnreadAnswersOverHTTP", "EXHAUSTED"),
-			"Answers of up to 1 MiB that are not sent yet, together, besides the larger ones, a caller":                        testedIn(admission, "TestStepsOfACaller", "u.held > 0"),
-			"Answers that are not sent yet, together, a server":                                                                testedIn(admission, "TestRoomForAnswers", "server"),
+			"Requests above 64 KiB that are read at a time, a caller":                                    testedIn(room, "TestWhoWaitsInVainToBeReadPaysNothing", `"EXHAUSTED"`),
+			"Memory of requests in progress; each value counts as its text and 50 bytes, a caller":       testedIn(room, "TestWhatWasReadOverASocketIsBounded", `"EXHAUSTED"`),
+			"Time to wait to be set up, a subscription":                                                  testedIn(admission, "TestWhoWouldWaitTooLongIsToldAtOnce", "fault.Exhausted"),
+			"Time to wait to sign in, a socket":                                                          testedIn(admission, "TestNobodyWaitsForATurnInVain", "fault.Exhausted"),
+			"Operations that wait, for each that may be carried out at a time, a caller":                 testedIn(room, "TestOperationsOfACallerAreBounded", "EXHAUSTED"),
+			"Answers that are not sent yet, together, a caller":                                          testedIn(room, "TestUnreadAnswersOverHTTP", "EXHAUSTED"),
+			"Answers of up to 1 MiB that are not sent yet, together, not counting larger ones, a caller": testedIn(admission, "TestStepsOfACaller", "u.held > 0"),
+			"Answers that are not sent yet, together, a server":                                          testedIn(admission, "TestRoomForAnswers", "server"),
 		},
 		"internal/httpapi/execution": {
 			"Size, all parts together, an answer": testedIn(room, "TestAnswerThatIsTooLarge", "EXHAUSTED"),
@@ -154,7 +154,7 @@ func provokedRequests() map[string]map[string]provocation {
 			"Fragments, a document": asDocument(func(most int) string {
 				return "{ viewer {" + written(most+1, " ...f%d") + " } }" + written(most+1, " fragment f%d on User { id }")
 			}),
-			"Pairs of selections of one field in one place; 63 selections make nearly so many, a document": saying("same name", asDocument(func(int) string {
+			"Pairs of selections of the same field in the same place; 63 selections make 1,953 pairs, a document": saying("same name", asDocument(func(int) string {
 				return "{ viewer {" + strings.Repeat(" id", 64) + " } }"
 			})),
 			"Selections that are looked at to find such pairs, a document": saying("same name", asDocument(func(int) string { // none are there: each fragment leads to all others

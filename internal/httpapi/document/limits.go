@@ -15,7 +15,7 @@ func Limits() []limit.Limit {
 		{What: "Aliases", Of: "a document", Most: limit.Count(MaxAliases), Code: limit.BadRequest},
 		{What: "Directives", Of: "a document", Most: limit.Count(MaxDirectives), Code: limit.BadRequest},
 		{What: "Fragments", Of: "a document", Most: limit.Count(MaxFragments), Code: limit.BadRequest},
-		{What: "Pairs of selections of one field in one place; 63 selections make nearly so many", Of: "a document", Most: limit.Count(maxPairs), Code: limit.BadRequest},
+		{What: "Pairs of selections of the same field in the same place; 63 selections make 1,953 pairs", Of: "a document", Most: limit.Count(maxPairs), Code: limit.BadRequest},
 		{What: "Selections that are looked at to find such pairs", Of: "a document", Most: limit.Count(maxVisits), Code: limit.BadRequest},
 		{What: "Cost", Of: "an operation", Most: limit.Count(MaxCost), Code: limit.BadRequest},
 		{What: "Cost of a message", Of: "a subscription", Most: limit.Count(MaxEventCost), Code: limit.BadRequest},
