@@ -29,7 +29,7 @@ const (
 )
 
 // UserPK is USER#<user_id>: profile, since when it is revoked, notes, tag rows, shares to the user, whom the user blocked, tombstones.
-func UserPK(user string) string { return "USER#" + escape(user) }
+func UserPK(user string) string { return UserPrefix + escape(user) }
 
 // BlockedSK is BLOCKED#<user_id>, in the partition of the user who blocked this one.
 func BlockedSK(user string) string { return BlockedPrefix + escape(user) }
@@ -48,8 +48,11 @@ func EmailPK(folded string) string { return "EMAIL#" + escape(folded) }
 
 // SubjectPK is SUBJECT#<issuer>#<subject>: which user signed up with an identity.
 func SubjectPK(issuer, subject string) string {
-	return "SUBJECT#" + escape(issuer) + "#" + escape(subject)
+	return SubjectPrefix + escape(issuer) + "#" + escape(subject)
 }
+
+// SubjectPrefix begins the partitions of all identities.
+const SubjectPrefix = "SUBJECT#"
 
 // IdempotencyPK is IDEM#<viewer>; the sort key is the client's key.
 func IdempotencyPK(viewer string) string { return "IDEM#" + escape(viewer) }
@@ -141,8 +144,17 @@ func NoteRange(afterDue, beforeDue time.Time) (low, high string) {
 	return low, high
 }
 
+// The beginnings of the keys of rows of one kind.
+const (
+	UserPrefix        = "USER#"
+	TagRowPrefix      = "TAG#"
+	TombstonePrefix   = "TOMBSTONE#"
+	NoteHistoryPrefix = "NOTE_HISTORY#"
+	CleanupPrefix     = "CLEANUP#"
+)
+
 // TagSK is TAG#<tag>#NOTE#<id>; tag is the folded form.
-func TagSK(tag, note string) string { return "TAG#" + escape(tag) + "#NOTE#" + escape(note) }
+func TagSK(tag, note string) string { return TagRowPrefix + escape(tag) + "#NOTE#" + escape(note) }
 
 // TagNotesPrefix begins the sort keys of all notes with exactly this tag.
 func TagNotesPrefix(tag string) string { return "TAG#" + escape(tag) + "#NOTE#" }
@@ -171,7 +183,7 @@ const EndedSharePrefix = "SHARED_ENDED#"
 func ReceivedRange() (low, high string) { return SharedPrefix, "SHARED_ENDED" + after }
 
 // TombstoneSK is TOMBSTONE#<note_id>, in the partition of the owner.
-func TombstoneSK(note string) string { return "TOMBSTONE#" + escape(note) }
+func TombstoneSK(note string) string { return TombstonePrefix + escape(note) }
 
 // NotePK is NOTE#<note_id>: the locator, and GSI2PK of a note and its shares.
 func NotePK(note string) string { return "NOTE#" + escape(note) }
@@ -199,7 +211,7 @@ func OwnerShareRange(first, last string) (low, high string) {
 }
 
 // NoteHistoryPK is NOTE_HISTORY#<note_id>.
-func NoteHistoryPK(note string) string { return "NOTE_HISTORY#" + escape(note) }
+func NoteHistoryPK(note string) string { return NoteHistoryPrefix + escape(note) }
 
 // VersionSK is VER#<version>, padded so that versions sort as numbers.
 func VersionSK(version int) string { return fmt.Sprintf("VER#%010d", version) }

@@ -77,15 +77,21 @@ const (
 	DescriptionPrefix  = "desc:"
 )
 
+// The beginnings of the partitions of everybody's scores, and of everybody's items.
+const (
+	ScoresPrefixOfAll = "sc:"
+	ItemsPrefixOfAll  = "it:"
+)
+
 // ScoresPK is sc:<owner>: scores and snapshots of an owner, which scores are public, the names of snapshots, and what is to be
 // cleaned up.
-func ScoresPK(owner string) string { return "sc:" + EncodeUUID(owner) }
+func ScoresPK(owner string) string { return ScoresPrefixOfAll + EncodeUUID(owner) }
 
 // TextsPK is ld:<owner>: descriptions and annotations.
 func TextsPK(owner string) string { return "ld:" + EncodeUUID(owner) }
 
 // ItemsPK is it:<owner>: the items of an owner.
-func ItemsPK(owner string) string { return "it:" + EncodeUUID(owner) }
+func ItemsPK(owner string) string { return ItemsPrefixOfAll + EncodeUUID(owner) }
 
 // ItemUsesPK is si:<owner>: what uses the items of an owner.
 func ItemUsesPK(owner string) string { return "si:" + EncodeUUID(owner) }

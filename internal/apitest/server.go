@@ -47,6 +47,7 @@ type Server struct {
 	Local  *auth.Local
 	Faults *faultinject.Injector
 	DB     *dynamo.DB
+	Bucket *blob.Bucket
 	Prefix string // of the tables
 	Logs   *LockedBuffer
 	App    *app.Application // nil when the server runs as its command
@@ -83,7 +84,7 @@ func NewServer(t *testing.T, change ...func(*config.Config)) *Server {
 	answering, waiting := redisOf(t, cfg)
 	a, err := app.Assemble(cfg, document.Trusted{}, &app.Stores{DB: s.DB, Bucket: bucket, Redis: answering, Waiting: waiting}, metrics, log)
 	require.NoError(t, err)
-	s.Local, s.App = a.Local, a
+	s.Local, s.App, s.Bucket = a.Local, a, bucket
 	web := httptest.NewServer(comparing(t, a.Handler))
 	t.Cleanup(func() { // as a server ends
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), Patience)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -46,6 +47,32 @@ func (b *Bucket) List(ctx context.Context, prefix string) ([]string, error) {
 		}
 	}
 	return found, nil
+}
+
+// Listed is an object as a list tells it.
+type Listed struct {
+	Key      string
+	Size     int64 // bytes
+	Modified time.Time
+}
+
+// Walk lists all objects in the order of their keys, page by page. Cost: 1 ListObjectsV2 per 1,000 of them.
+func (b *Bucket) Walk(ctx context.Context, page func([]Listed) error) error {
+	pages := s3.NewListObjectsV2Paginator(b.client, &s3.ListObjectsV2Input{Bucket: &b.name})
+	for pages.HasMorePages() {
+		found, err := pages.NextPage(ctx)
+		if err != nil {
+			return failed("list", err)
+		}
+		all := make([]Listed, len(found.Contents))
+		for i, o := range found.Contents {
+			all[i] = Listed{Key: aws.ToString(o.Key), Size: aws.ToInt64(o.Size), Modified: aws.ToTime(o.LastModified)}
+		}
+		if err := page(all); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Open reads the object from the offset on; behind its end there is nothing. NotFound when it does not exist. A reader that is

@@ -3,14 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strconv"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
 	"github.com/taggie/taggie/internal/app"
 	"github.com/taggie/taggie/internal/config"
@@ -36,7 +34,7 @@ func (c backupCommand) Run(ctx context.Context, t *Terminal) error {
 	if err != nil {
 		return err
 	}
-	bar := bytesBar(t.Stderr, "Copying")
+	bar := newBar(t.Stderr, "Copying", progressbar.OptionShowBytes(true))
 	m, err := backup.Take(ctx, backup.Options{
 		Data: cfg.Data, Tables: cfg.EmbeddedDynamoDB(), Objects: cfg.EmbeddedS3(), Files: []string{app.SecretFile}, Version: t.version,
 		Freezer:  func(pid int) *exec.Cmd { return exec.Command(self, "freeze", strconv.Itoa(pid)) }, //nolint:gosec // this program
@@ -68,7 +66,7 @@ func (c restoreCommand) Run(ctx context.Context, t *Terminal) error {
 	if err != nil {
 		return err
 	}
-	bar := bytesBar(t.Stderr, "Restoring")
+	bar := newBar(t.Stderr, "Restoring", progressbar.OptionShowBytes(true))
 	m, err := backup.Restore(ctx, c.Directory, cfg.Data, func(done int64) { _ = bar.Set64(done) })
 	_ = bar.Finish()
 	if err != nil {
@@ -87,16 +85,6 @@ func parts(m backup.Manifest) string {
 		return "objects"
 	}
 	return "tables and objects"
-}
-
-// bytesBar shows on a terminal how many bytes are done.
-func bytesBar(to io.Writer, what string) *progressbar.ProgressBar {
-	shown := io.Discard
-	if stderr, ok := to.(*os.File); ok && term.IsTerminal(int(stderr.Fd())) {
-		shown = stderr
-	}
-	return progressbar.NewOptions64(-1, progressbar.OptionSetWriter(shown), progressbar.OptionSetDescription(what), progressbar.OptionShowBytes(true),
-		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetSpinnerChangeInterval(0))
 }
 
 // freezeCommand has a process stand still for a backup, which starts it.

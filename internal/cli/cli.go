@@ -27,6 +27,7 @@ type Commands struct {
 	Rebuild RebuildCommand `cmd:"" help:"Rebuild queues and statistics of projects."`
 	Backup  backupCommand  `cmd:"" help:"Copy the data of the embedded stores, also while the server is running."`
 	Restore restoreCommand `cmd:"" help:"Put a backup into an empty data directory."`
+	Check   CheckCommand   `cmd:"" help:"Look whether the data is whole."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 	Picture pictureCommand `cmd:"" hidden:"" name:"thumbnail"`
 	Freeze  freezeCommand  `cmd:"" hidden:""`

@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/term"
 
 	truth "github.com/taggie/taggie/dynamo/labelling"
 	"github.com/taggie/taggie/dynamo/projects"
@@ -82,14 +80,7 @@ type rebuilding struct {
 }
 
 func newRebuilding(s *app.Stores, cfg config.Config, t *Terminal, log *slog.Logger) *rebuilding {
-	shown := io.Discard
-	if stderr, ok := t.Stderr.(*os.File); ok && term.IsTerminal(int(stderr.Fd())) {
-		shown = stderr
-	}
-	r := &rebuilding{out: t.Stdout, bar: progressbar.NewOptions(-1, progressbar.OptionSetWriter(shown),
-		progressbar.OptionSetDescription("Reading items and efforts"), progressbar.OptionShowCount(),
-		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetSpinnerChangeInterval(0))} // else it has a goroutine, which races with what is added here
+	r := &rebuilding{out: t.Stdout, bar: newBar(t.Stderr, "Reading items and efforts", progressbar.OptionShowCount())}
 	truth := watchedTruth{truth.Store{Store: projects.Store{DB: s.DB}}, r.read}
 	r.Options = labelling.Options{Truth: truth, Coordinator: queue.New(s.Redis, queue.Options{Prefix: cfg.RedisPrefix, Log: log}), Now: s.Clock.Now, NewID: uuid.NewString, Log: log}
 	r.rebuilder = labelling.NewRebuilder(r.Options, 0)

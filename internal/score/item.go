@@ -177,3 +177,17 @@ func (r ItemRef) objectKey() string { return itemsPrefix + string(r.Owner) + "/"
 
 // thumbnailKey is items/<owner>/<item>.thumbnail.
 func (r ItemRef) thumbnailKey() string { return r.objectKey() + ".thumbnail" }
+
+// Objects are the keys under which something of an item, or of its upload, may be kept.
+func (r ItemRef) Objects() []string { return []string{r.uploadKey(), r.objectKey(), r.thumbnailKey()} }
+
+// OwnerOf returns whose item or upload an object is of, by its key; false when it is of none.
+func OwnerOf(object string) (UserID, bool) {
+	for _, prefix := range []string{itemsPrefix, uploadsPrefix} {
+		if rest, found := strings.CutPrefix(object, prefix); found {
+			owner, _, _ := strings.Cut(rest, "/")
+			return UserID(owner), true
+		}
+	}
+	return "", false
+}

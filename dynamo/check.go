@@ -1,0 +1,252 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
+)
+
+// RowKind is a kind of rows that [Checking] knows, and what each of them needs.
+type RowKind struct {
+	Name  string // such as "a note"
+	Table Table
+	Is    func(Key) bool
+	// Needs returns what the row needs. Its error says why the row cannot be read. It must not keep item.
+	Needs func(key Key, item Item) ([]Need, error)
+}
+
+// Need is what a row needs: another row, or an object.
+type Need struct {
+	What  string // such as "its locator"
+	Table Table
+	Key   Key
+	Or    Key             // another row of the table that will do as well; the zero Key for none
+	Holds func(Item) bool // whether the row is as it has to be; nil when any is
+	// Object is the key of an object of Size bytes that is needed instead of a row.
+	Object string
+	Size   int64
+}
+
+// Misfit is a row that lacks what it needs.
+type Misfit struct {
+	Table string // without the prefix
+	Key   Key
+	Kind  string
+	Lacks []string // what it needs and lacks; empty for a row that cannot be read
+	Err   error    // why it cannot be read
+}
+
+// Checking walks all rows of all tables, and looks whether each has what it needs.
+type Checking struct {
+	DB    *DB
+	Kinds []RowKind // the first one that a row is of counts
+	// Size returns how many bytes an object has, and false when there is none.
+	Size func(ctx context.Context, object string) (int64, bool, error)
+	// Looked is told how many rows were looked at, and how many of them are of no kind; nil for nobody.
+	Looked func(rows, unknown int)
+}
+
+// checkedRow is a row of which the needs are known.
+type checkedRow struct {
+	kind  *RowKind
+	key   Key
+	needs []Need
+	err   error
+}
+
+// Walk looks at all rows, and returns those that lack something. Somebody may be writing meanwhile: what lacks something is read again,
+// before or after each transaction as a whole. Background work that is not finished may still look like a misfit: see [Checking.Again].
+//
+// Index: primary. Key: all rows, strongly consistent; that of each row that another one needs. Cost: 1 Scan per megabyte of each table, and
+// ⌈n/100⌉ BatchGetItem for the n rows that the rows of a page need, with a pause after each page.
+func (c Checking) Walk(ctx context.Context) ([]Misfit, error) {
+	var found []Misfit
+	var tables []Table
+	for _, k := range c.Kinds {
+		if !slices.Contains(tables, k.Table) {
+			tables = append(tables, k.Table)
+		}
+	}
+	for _, t := range tables {
+		in := dynamodb.ScanInput{TableName: c.DB.Table(t), ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
+		for {
+			var rows []checkedRow
+			unknown, all := 0, 0
+			last, err := c.DB.ScanPage(ctx, &in, func(item Item) error {
+				key, err := KeyOf(item, t)
+				if all++; err != nil {
+					return err
+				}
+				kind := c.kind(t, key)
+				if kind == nil {
+					unknown++
+					return nil
+				}
+				rows = append(rows, c.row(kind, key, item))
+				return nil
+			})
+			if err != nil {
+				return nil, err
+			}
+			misfits, err := c.lacking(ctx, rows)
+			if err != nil {
+				return nil, err
+			}
+			if misfits, err = c.Again(ctx, misfits); err != nil {
+				return nil, err
+			}
+			found = append(found, misfits...)
+			if c.Looked != nil {
+				c.Looked(all, unknown)
+			}
+			if last == nil {
+				break
+			}
+			in.ExclusiveStartKey = last
+			if err := Rest(ctx, SweepPause); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, nil
+}
+
+// Again returns those of the misfits that still are. Each row and what it needs are read before or after each transaction as a whole.
+//
+// Index: primary. Key: of each row, and of each that it needs. Cost: 1 TransactGetItems for each row, and ⌈n/10⌉ for the n rows that it needs.
+func (c Checking) Again(ctx context.Context, misfits []Misfit) ([]Misfit, error) {
+	ctx = idempotency.Serializable(ctx)
+	var still []Misfit
+	for _, m := range misfits {
+		at := slices.IndexFunc(c.Kinds, func(k RowKind) bool { return k.Name == m.Kind && k.Table.Name == m.Table })
+		kind := &c.Kinds[at]
+		var row checkedRow
+		there, err := c.DB.Get(ctx, kind.Table, m.Key, func(item Item) error {
+			row = c.row(kind, m.Key, item)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			continue
+		}
+		found, err := c.lacking(ctx, []checkedRow{row})
+		if err != nil {
+			return nil, err
+		}
+		still = append(still, found...)
+	}
+	return still, nil
+}
+
+// kind returns the kind of a row, nil when it is of none.
+func (c Checking) kind(t Table, key Key) *RowKind {
+	for i := range c.Kinds {
+		if k := &c.Kinds[i]; k.Table == t && k.Is(key) {
+			return k
+		}
+	}
+	return nil
+}
+
+func (c Checking) row(kind *RowKind, key Key, item Item) checkedRow {
+	r := checkedRow{kind: kind, key: key}
+	r.needs, r.err = func() (_ []Need, err error) {
+		defer fault.Recovered(&err)
+		return kind.Needs(key, item)
+	}()
+	return r
+}
+
+// lacking returns those of the rows that lack something, or cannot be read.
+func (c Checking) lacking(ctx context.Context, rows []checkedRow) ([]Misfit, error) {
+	type place struct{ row, need int }
+	var wants []Want
+	var of []place
+	var objects []place
+	holds := map[place]bool{}
+	for n, r := range rows {
+		for m := range r.needs {
+			need, at := &rows[n].needs[m], place{n, m}
+			if need.Object != "" {
+				objects = append(objects, at)
+				continue
+			}
+			for _, key := range []Key{need.Key, need.Or} {
+				if key == (Key{}) {
+					continue
+				}
+				of = append(of, at)
+				wants = append(wants, Want{Table: need.Table, Key: key, Decode: func(item Item) error {
+					if need.Holds == nil || need.Holds(item) {
+						return nil
+					}
+					return ErrMissing
+				}})
+			}
+		}
+	}
+	for i, err := range c.DB.BatchGet(ctx, wants) {
+		switch {
+		case err == nil:
+			holds[of[i]] = true
+		case !errors.Is(err, ErrMissing):
+			return nil, err
+		}
+	}
+	there := make([]bool, len(objects))
+	if err := errors.Join(c.DB.Each(len(objects), func(i int) error {
+		need := &rows[objects[i].row].needs[objects[i].need]
+		size, found, err := c.Size(ctx, need.Object)
+		there[i] = found && size == need.Size
+		return err
+	})...); err != nil {
+		return nil, err
+	}
+	for i, at := range objects {
+		holds[at] = there[i]
+	}
+	var found []Misfit
+	for n, r := range rows {
+		m := Misfit{Table: r.kind.Table.Name, Key: r.key, Kind: r.kind.Name, Err: r.err}
+		for at, need := range r.needs {
+			if !holds[place{n, at}] {
+				m.Lacks = append(m.Lacks, need.What)
+			}
+		}
+		if m.Err != nil || m.Lacks != nil {
+			found = append(found, m)
+		}
+	}
+	return found, nil
+}
+
+// KeyBegins is, for a [RowKind], whether partition and sort key begin so.
+func KeyBegins(partition, sort string) func(Key) bool {
+	return func(k Key) bool { return strings.HasPrefix(k.PK, partition) && strings.HasPrefix(k.SK, sort) }
+}
+
+// HasText is, for a [Need], whether an attribute of the row is this text.
+func HasText(name, text string) func(Item) bool {
+	return func(item Item) bool { return TextOf(item, name) == text }
+}
+
+// TextOf returns a text among the attributes of a row; "" when there is none.
+func TextOf(item Item, name string) (text string) {
+	_ = Attributes(item, func(of []byte, v Value) (err error) {
+		if string(of) == name {
+			text, err = v.Str()
+		}
+		return err
+	})
+	return text
+}

@@ -1,0 +1,73 @@
+package entities
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/entity"
+)
+
+// Kinds are the kinds of rows that all entities have: those of projects, too.
+func Kinds() []dynamo.RowKind {
+	any := func(dynamo.Key) bool { return true }
+	return []dynamo.RowKind{
+		{Name: "an entity", Table: dynamo.EntitiesMaster, Is: any, Needs: needsOfEntity},
+		{Name: "an entry of an index", Table: dynamo.IndexEntries, Is: any, Needs: needsOfEntry},
+		{Name: "a member of a scope", Table: dynamo.RelationshipEntries, Is: dynamo.KeyBegins(keys.SubjectKey(OurScope, "Scope", ""), "member:"), Needs: needsOfScopeMember},
+	}
+}
+
+// needsOfEntity are the index entries that an entity says it has. Those of one that is being deleted go before it; another program's has its own.
+func needsOfEntity(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
+	var h Header
+	err := dynamo.Attributes(item, func(name []byte, v dynamo.Value) error {
+		if !Ours(name) {
+			return nil
+		}
+		return h.Read(name, v)
+	})
+	if err != nil || h.Version == 0 || !h.Deleting.IsZero() {
+		return nil, err
+	}
+	var needs []dynamo.Need
+	for _, e := range h.indexed() {
+		needs = append(needs, dynamo.Need{What: "an entry in the index " + e.Name, Table: dynamo.IndexEntries, Key: IndexEntryKey(h.ID, e.Name, e.Key)})
+	}
+	return needs, nil
+}
+
+// needsOfEntry is the entity that has the entry.
+func needsOfEntry(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
+	id := entity.ID{Scope: dynamo.TextOf(item, "_scope"), Type: dynamo.TextOf(item, "_type"), ID: dynamo.TextOf(item, "_id")}
+	if id == (entity.ID{}) { // another program's
+		return nil, nil
+	}
+	name, key := dynamo.TextOf(item, "_index_name"), dynamo.TextOf(item, "_index_key")
+	need := dynamo.Need{What: "the entity that has it", Table: dynamo.EntitiesMaster, Key: EntityKey(id), Or: ShardedKey(id)}
+	if !strings.HasPrefix(name, keys.ReviewIndex+"~") { // of which efforts do not tell
+		need.Holds = func(row dynamo.Item) bool {
+			var h Header
+			err := dynamo.Attributes(row, func(of []byte, v dynamo.Value) error {
+				if !Ours(of) {
+					return nil
+				}
+				return h.Read(of, v)
+			})
+			return err == nil && (h.Version == 0 || !h.Deleting.IsZero() || slices.Contains(h.Index[name], key))
+		}
+	}
+	return []dynamo.Need{need}, nil
+}
+
+func needsOfScopeMember(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
+	var m entity.Member
+	if err := decodeScopeMember(item, &m); err != nil {
+		return nil, err
+	}
+	return []dynamo.Need{
+		{What: "the scope", Table: dynamo.EntitiesMaster, Key: scopeKey(m.Scope)},
+		{What: "its place among the scopes of the user", Table: dynamo.RelationshipEntries, Key: RelationKey(scopeOf(m.User, m.Scope))},
+	}, nil
+}

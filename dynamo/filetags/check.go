@@ -1,0 +1,53 @@
+package filetags
+
+import (
+	"strings"
+
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/filetag"
+)
+
+// Kinds are the kinds of rows of tags on items.
+func Kinds() []dynamo.RowKind {
+	return []dynamo.RowKind{
+		{Name: "the tags of an author on an item", Table: dynamo.TagsTable, Is: dynamo.KeyBegins(keys.FileIDPrefix, ""), Needs: needsOfSet},
+		{Name: "what others see of the tags on an item", Table: dynamo.TagsTable, Is: dynamo.KeyBegins(keys.PublicFileID(""), ""), Needs: needsOfPublic},
+		{Name: "a tag that is searched", Table: dynamo.TagsTable, Is: func(k dynamo.Key) bool { return !strings.HasPrefix(k.PK, "~") }, Needs: needsOfFound},
+	}
+}
+
+func needsOfSet(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
+	var s filetag.Set
+	if err := decodeTagSet(item, &s); err != nil || s.Version == "" {
+		return nil, err
+	}
+	var needs []dynamo.Need
+	for key := range fileTagRows(s.Key, s.Index) {
+		what := "a row by which a tag is searched"
+		if strings.HasPrefix(key.PK, keys.PublicFileID("")) {
+			what = "what others see of it"
+		}
+		needs = append(needs, dynamo.Need{What: what, Table: dynamo.TagsTable, Key: key})
+	}
+	return needs, nil
+}
+
+func needsOfPublic(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
+	var s filetag.Set
+	err := decodeTagSet(item, &s)
+	return theSet(s.Key), err
+}
+
+// needsOfFound is the set that has the tag. A row of the source document does not tell whose the item is, and has none.
+func needsOfFound(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
+	var f foundTag
+	if err := decodeTagRow(item, &f); err != nil || f.Item.Owner == "" {
+		return nil, err
+	}
+	return theSet(f.Key), nil
+}
+
+func theSet(k filetag.Key) []dynamo.Need {
+	return []dynamo.Need{{What: "the tags of the author", Table: dynamo.TagsTable, Key: tagSetKey(k)}}
+}

@@ -1,0 +1,163 @@
+package processes
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/dynamotest"
+	"github.com/taggie/taggie/internal/apitest"
+	"github.com/taggie/taggie/internal/app"
+	"github.com/taggie/taggie/internal/demo"
+)
+
+// filled is a server with the small demo set, and some of what that lacks.
+func filled(t *testing.T) *apitest.Server {
+	t.Helper()
+	s := apitest.NewServer(t)
+	require.NoError(t, <-load(s))
+	ada := s.User("ada.checks@example.com")
+	ids := ada.Notes(2, func(_ int, input apitest.Vars) { input["tags"] = []string{"work"} })
+	ada.Share(ids, s.User("grace.checks@example.com"))
+	ada.Mutate("updateNote", "note { id }", apitest.Vars{"id": ids[0], "title": "other", "expectedVersion": 1})
+	ada.Mutate("deleteNote", "deletedNoteId", apitest.Vars{"id": ids[1]})
+	space := ada.Space("checked")
+	space.Member(s.User("alan.checks@example.com"), "READER")
+	space.Declare("byName", "Thing", "STRING", "name")
+	space.Set("Thing", "one", apitest.Vars{"name": "One"})
+	return s
+}
+
+// load loads the small demo set while the server does what it does in the background.
+func load(s *apitest.Server) <-chan error {
+	loaded := make(chan error, 1)
+	s.Works()
+	go s.During(func() { loaded <- demo.Small(dynamotest.Soon(s.T, time.Minute), app.DemoOptions(s.URL, s.Local)) })
+	return loaded
+}
+
+func stores(s *apitest.Server) *app.Stores { return &app.Stores{DB: s.DB, Bucket: s.Bucket} }
+
+func checked(t *testing.T, s *app.Stores) app.DataCheck {
+	t.Helper()
+	c, err := s.CheckData(dynamotest.Patient(t), func(app.DataCheck) {})
+	require.NoError(t, err)
+	return c
+}
+
+// Whatever a row needs is missed when it is gone, kind by kind.
+func TestACheckMissesWhateverARowNeeds(t *testing.T) {
+	t.Parallel()
+	s := filled(t)
+	c := checked(t, stores(s))
+	require.Empty(t, c.Misfits)
+	assert.Positive(t, c.Objects)
+	missed := map[string]bool{}
+	for _, kind := range app.RowKinds() {
+		for key, row := range dynamotest.RowsOf(t, s.DB, kind.Table) {
+			if !kind.Is(key) {
+				continue
+			}
+			needs, err := kind.Needs(key, dynamo.ItemOf(row))
+			require.NoError(t, err, "%v", key)
+			for _, need := range needs {
+				if name := kind.Name + " " + need.What; !missed[name] {
+					missed[name] = true
+					without(s, need, func() {
+						m, err := dynamo.Checking{DB: s.DB, Kinds: app.RowKinds(), Size: stores(s).Size}.Again(t.Context(), []dynamo.Misfit{{Table: kind.Table.Name, Key: key, Kind: kind.Name}})
+						require.NoError(t, err)
+						require.Len(t, m, 1, name)
+						assert.Contains(t, m[0].Lacks, need.What, name)
+					})
+				}
+			}
+		}
+	}
+	kinds := map[string]bool{}
+	for _, kind := range app.RowKinds() {
+		kinds[kind.Name] = slices.ContainsFunc(slices.Collect(maps.Keys(missed)), func(name string) bool { return len(name) > len(kind.Name) && name[:len(kind.Name)+1] == kind.Name+" " })
+	}
+	delete(kinds, "the order to remove a deleted note") // which needs nothing
+	for name, seen := range kinds {
+		assert.True(t, seen, "the data has no row that is %s and needs something", name)
+	}
+	assert.Empty(t, checked(t, stores(s)).Misfits, "all was put back")
+}
+
+// without calls look while what is needed is not there.
+func without(s *apitest.Server, need dynamo.Need, look func()) {
+	s.T.Helper()
+	if need.Object != "" {
+		r, err := s.Bucket.Open(s.T.Context(), need.Object, 0)
+		require.NoError(s.T, err)
+		content, err := io.ReadAll(r)
+		require.NoError(s.T, errors.Join(err, r.Close()))
+		require.NoError(s.T, s.Bucket.Delete(s.T.Context(), need.Object))
+		look()
+		_, err = s.Bucket.Upload(s.T.Context(), need.Object, "application/octet-stream", func(w io.Writer) error {
+			_, err := w.Write(content)
+			return err
+		})
+		require.NoError(s.T, err)
+		return
+	}
+	rows := dynamotest.RowsOf(s.T, s.DB, need.Table)
+	for _, key := range []dynamo.Key{need.Key, need.Or} {
+		if row, there := rows[key]; there {
+			require.NoError(s.T, s.DB.BatchWrite(s.T.Context(), []dynamo.Write{{Table: need.Table, Key: key}}))
+			defer func() {
+				_, err := s.DB.Client.PutItem(s.T.Context(), &dynamodb.PutItemInput{TableName: s.DB.Table(need.Table), Item: row})
+				require.NoError(s.T, err)
+			}()
+		}
+	}
+	look()
+}
+
+// What is written while it is read, and shown row by row, is whole.
+func TestACheckFindsNothingWhileOthersWrite(t *testing.T) {
+	t.Parallel()
+	s := apitest.NewServer(t)
+	s.Faults.RowByRow(func(context.Context, int, int) { runtime.Gosched() })
+	loaded := load(s)
+	for rounds := 1; ; rounds++ {
+		assert.Empty(t, checked(t, stores(s)).Misfits)
+		select {
+		case err := <-loaded:
+			require.NoError(t, err)
+			assert.Greater(t, rounds, 1)
+			return
+		default:
+		}
+	}
+}
+
+// An object of which no row tells is left over, once nobody can be about to write its row.
+func TestACheckFindsObjectsOfWhichNoRowTells(t *testing.T) {
+	t.Parallel()
+	s := apitest.NewServer(t)
+	var strange []string
+	for _, key := range []string{"items/nobody/nothing", "uploads/nobody/nothing", "imports/none/none", "exports/none/none.1", "something else"} {
+		_, err := s.Bucket.Upload(t.Context(), key, "text/plain", func(w io.Writer) error { return nil })
+		require.NoError(t, err)
+		strange = append(strange, key)
+	}
+	assert.Empty(t, checked(t, stores(s)).Leftovers)
+	later := *s.DB
+	later.Now = func() time.Time { return time.Now().Add(2 * time.Hour) }
+	var found []string
+	for _, o := range checked(t, &app.Stores{DB: &later, Bucket: s.Bucket}).Leftovers {
+		found = append(found, o.Key)
+	}
+	assert.ElementsMatch(t, strange, found)
+}
