@@ -47,7 +47,7 @@ type Misfit struct {
 // Checking walks all rows of all tables, and looks whether each has what it needs.
 type Checking struct {
 	DB    *DB
-	Kinds []RowKind // the first one that a row is of counts
+	Kinds []RowKind // a row is of one at most
 	// Size returns how many bytes an object has, and false when there is none.
 	Size func(ctx context.Context, object string) (int64, bool, error)
 	// Looked is told how many rows were looked at, and how many of them are of no kind; nil for nobody.

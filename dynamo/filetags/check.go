@@ -13,7 +13,9 @@ func Kinds() []dynamo.RowKind {
 	return []dynamo.RowKind{
 		{Name: "the tags of an author on an item", Table: dynamo.TagsTable, Is: dynamo.KeyBegins(keys.FileIDPrefix, ""), Needs: needsOfSet},
 		{Name: "what others see of the tags on an item", Table: dynamo.TagsTable, Is: dynamo.KeyBegins(keys.PublicFileID(""), ""), Needs: needsOfPublic},
-		{Name: "a tag that is searched", Table: dynamo.TagsTable, Is: func(k dynamo.Key) bool { return !strings.HasPrefix(k.PK, "~") }, Needs: needsOfFound},
+		{Name: "a tag that is searched", Table: dynamo.TagsTable, Needs: needsOfFound, Is: func(k dynamo.Key) bool {
+			return !strings.HasPrefix(k.PK, "~") && !strings.HasPrefix(k.PK, keys.FileIDPrefix)
+		}},
 	}
 }
 

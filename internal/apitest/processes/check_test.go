@@ -68,6 +68,9 @@ func TestACheckMissesWhateverARowNeeds(t *testing.T) {
 			if !kind.Is(key) {
 				continue
 			}
+			for _, other := range app.RowKinds() {
+				assert.False(t, other.Table == kind.Table && other.Name != kind.Name && other.Is(key), "%v is %s and %s", key, kind.Name, other.Name)
+			}
 			needs, err := kind.Needs(key, dynamo.ItemOf(row))
 			require.NoError(t, err, "%v", key)
 			for _, need := range needs {
