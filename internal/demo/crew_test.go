@@ -156,7 +156,7 @@ func TestCrewGivesBackWhatItHolds(t *testing.T) {
 			if c.For == 0 {
 				require.Eventually(t, func() bool { n := w.claimed()[1]; return n >= c.Labellers }, 20*time.Second, 20*time.Millisecond)
 				if name == "when there is no queue" {
-					require.NoError(t, w.redis.FlushAll(t.Context()).Err())
+					require.NoError(t, w.redis.FlushDB(t.Context()).Err())
 				}
 				stop()
 			}
@@ -179,7 +179,7 @@ func TestCrewGoesOn(t *testing.T) {
 		n := calls.Add(1)
 		switch {
 		case n == 100 || n == 200:
-			assert.NoError(t, w.redis.FlushAll(t.Context()).Err())
+			assert.NoError(t, w.redis.FlushDB(t.Context()).Err())
 		case n > 5 && away(n):
 			refused.Add(1)
 			return nil, &net.OpError{Op: "dial", Err: net.ErrClosed}

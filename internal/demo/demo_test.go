@@ -147,21 +147,37 @@ func TestSecondRunAddsNothing(t *testing.T) {
 	assert.Len(t, at(projectOf(again, projectName), "imports", "nodes"), 1, "the file was not imported again")
 }
 
+// whole is a run of few that nothing disturbed, once for all tests.
+var whole struct {
+	once     sync.Once
+	state    string
+	requests atomic.Int64
+}
+
+// uninterrupted returns what a run of few leaves, and how many requests it takes, when nothing disturbs it.
+func uninterrupted(t *testing.T) (state string, requests int64) {
+	t.Helper()
+	whole.once.Do(func() {
+		w := newWorld(t)
+		require.NoError(t, load(t.Context(), w.through(func(_ string, r *http.Request) (*http.Response, error) {
+			whole.requests.Add(1)
+			return http.DefaultTransport.RoundTrip(r)
+		}), few))
+		whole.state = w.state(small)
+	})
+	require.NotEmpty(t, whole.state, "another test has failed to load it")
+	return whole.state, whole.requests.Load()
+}
+
 func TestInterruptedRunIsCompleted(t *testing.T) {
 	t.Parallel()
-	whole := newWorld(t)
-	var requests atomic.Int64
-	require.NoError(t, load(t.Context(), whole.through(func(_ string, r *http.Request) (*http.Response, error) {
-		requests.Add(1)
-		return http.DefaultTransport.RoundTrip(r)
-	}), few))
-	state := whole.state(small)
+	state, requests := uninterrupted(t)
 	const stops = 4
 	for i := range stops {
 		w := newWorld(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		var left atomic.Int64
-		left.Store(1 + requests.Load()*int64(i)/stops)
+		left.Store(1 + requests*int64(i)/stops)
 		err := load(ctx, w.through(func(_ string, r *http.Request) (*http.Response, error) {
 			if left.Add(-1) < 0 {
 				cancel()
@@ -184,9 +200,7 @@ func TestInterruptedRunIsCompleted(t *testing.T) {
 // goes on with them, also when the server has forgotten the keys of the first.
 func TestInterruptedWorkIsCompleted(t *testing.T) {
 	t.Parallel()
-	whole := newWorld(t)
-	require.NoError(t, load(t.Context(), whole.options(), few))
-	state := whole.state(small)
+	state, _ := uninterrupted(t)
 	for i, last := range []string{"ClaimProjectItems", "FinishProjectItem", "SkipProjectItem", "ReviewEffort"} {
 		t.Run(last, func(t *testing.T) {
 			t.Parallel()
@@ -218,8 +232,8 @@ func TestInterruptedWorkIsCompleted(t *testing.T) {
 // What was lost on the way, came too early or could not be done at that moment is asked for again, with the same key.
 func TestFaultsAreAskedAgain(t *testing.T) {
 	t.Parallel()
-	whole, w := newWorld(t), newWorld(t)
-	require.NoError(t, load(t.Context(), whole.options(), few))
+	state, _ := uninterrupted(t)
+	w := newWorld(t)
 	var calls, uploads, lost, refused atomic.Int64
 	var asked sync.Map // how often each request was sent: the third time it gets through, however many others are sent beside it
 	require.NoError(t, load(t.Context(), w.through(func(operation string, r *http.Request) (*http.Response, error) {
@@ -258,7 +272,7 @@ func TestFaultsAreAskedAgain(t *testing.T) {
 	assert.Greater(t, uploads.Load(), int64(1))
 	assert.Greater(t, lost.Load(), int64(10), "of %d", calls.Load())
 	assert.Greater(t, refused.Load(), int64(10))
-	assert.Equal(t, whole.state(small), w.state(small))
+	assert.Equal(t, state, w.state(small))
 }
 
 // An import that failed is no reason to stop for the 24 hours for which its key is remembered.

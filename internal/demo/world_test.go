@@ -64,7 +64,7 @@ func schema(t testing.TB) *ast.Schema {
 	return parsed
 }
 
-// world is a real server on embedded engines, with tables, a bucket and a Redis of its own.
+// world is a real server on embedded engines, with tables, a bucket and a database of Redis of its own.
 type world struct {
 	t     *testing.T
 	url   string
@@ -142,17 +142,10 @@ type queues struct {
 	jobs      []jobs.Job
 }
 
-// queues wires labelling on a Redis of the world's own: messages go to whoever is there.
+// queues wires labelling on a database of the world's own: messages go to whoever is there.
 func (w *world) queues(o labelling.Options, users labelling.People) queues {
 	w.t.Helper()
-	engines, err := embedded.Start(w.t.Context(), embedded.Options{Dir: w.t.TempDir(), Redis: true})
-	require.NoError(w.t, err)
-	w.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		assert.NoError(w.t, engines.Stop(ctx))
-	})
-	options, err := redis.ParseURL(engines.Redis.URL)
+	options, err := redis.ParseURL(embeddedtest.RedisDatabase(w.t).URL)
 	require.NoError(w.t, err)
 	options.PoolSize = 100
 	w.redis = redis.NewClient(options)

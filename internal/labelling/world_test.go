@@ -8,9 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -103,14 +101,9 @@ const (
 	owl   = "owl"
 )
 
-// databases counts those of the test binary's Redis that worlds have.
-var databases atomic.Int64
-
 func newWorld(t *testing.T, items int, o queue.Options) *world {
 	t.Helper()
-	w := newWorldAt(t, fmt.Sprintf("%s/%d", strings.TrimSuffix(embeddedtest.Redis(t).URL, "/0"), databases.Add(1)), items, o)
-	t.Cleanup(func() { _ = w.client.FlushDB(context.WithoutCancel(t.Context())).Err() })
-	return w
+	return newWorldAt(t, embeddedtest.RedisDatabase(t).URL, items, o)
 }
 
 // newWorldAt is the same on the Redis at the address.

@@ -8,14 +8,18 @@ package embeddedtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/taggie/taggie/internal/embedded"
 )
@@ -49,6 +53,26 @@ func S3(t testing.TB) embedded.Endpoint {
 func Redis(t testing.TB) embedded.Endpoint {
 	t.Helper()
 	return engines(t, sharedRedis).Redis
+}
+
+var databases atomic.Int64 // of [Redis] that tests have for themselves
+
+// RedisDatabase returns a database of [Redis] that only this test has, and empties it when the test is over.
+func RedisDatabase(t testing.TB) embedded.Endpoint {
+	t.Helper()
+	options, err := redis.ParseURL(Redis(t).URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.DB = int(databases.Add(1))
+	t.Cleanup(func() {
+		client := redis.NewClient(options)
+		defer func() { _ = client.Close() }()
+		if err := client.FlushDB(context.WithoutCancel(t.Context())).Err(); err != nil {
+			t.Errorf("empty the database of the test: %v", err)
+		}
+	})
+	return embedded.Endpoint{URL: fmt.Sprintf("redis://:%s@%s/%d", options.Password, options.Addr, options.DB)}
 }
 
 func engines(t testing.TB, get func() (*embedded.Engines, error)) *embedded.Engines {

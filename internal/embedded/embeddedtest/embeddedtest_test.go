@@ -31,6 +31,19 @@ func TestRealRedisIsOnesOwn(t *testing.T) {
 	assert.Contains(t, info, "redis_version:")
 }
 
+func TestADatabaseIsOnesOwnAndEmptiedWithItsTest(t *testing.T) {
+	ctx := t.Context()
+	var url string
+	t.Run("a test", func(t *testing.T) {
+		url = RedisDatabase(t).URL
+		require.NoError(t, client(t, url).Set(ctx, "k", "v", 0).Err())
+		for _, other := range []string{RedisDatabase(t).URL, Redis(t).URL} {
+			assert.ErrorIs(t, client(t, other).Get(ctx, "k").Err(), redis.Nil)
+		}
+	})
+	assert.ErrorIs(t, client(t, url).Get(ctx, "k").Err(), redis.Nil)
+}
+
 func client(t *testing.T, url string) *redis.Client {
 	t.Helper()
 	options, err := redis.ParseURL(url)
