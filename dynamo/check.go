@@ -30,7 +30,7 @@ type Need struct {
 	Key   Key
 	Or    Key             // another row of the table that will do as well; the zero Key for none
 	Holds func(Item) bool // whether the row is as it has to be; nil when any is
-	// Object is the key of an object of Size bytes that is needed instead of a row.
+	// Object is the key of an object of Size bytes that is needed instead of a row; 0 for an object of any size.
 	Object string
 	Size   int64
 }
@@ -62,8 +62,15 @@ type checkedRow struct {
 	err   error
 }
 
-// Walk looks at all rows, and returns those that lack something. Somebody may be writing meanwhile: what lacks something is read again,
-// before or after each transaction as a whole. Background work that is not finished may still look like a misfit: see [Checking.Again].
+// MostMisfits is after how many misfits [Checking.Walk] ends: then something is wrong with all of it.
+const MostMisfits = 1000
+
+// ErrManyMisfits says that the walk has ended before all rows were looked at.
+var ErrManyMisfits = errors.New("too many rows lack something: the others were not looked at")
+
+// Walk looks at all rows, and returns those that lack something, also together with an error. Somebody may be writing meanwhile: what lacks
+// something is read again, each row before or after each transaction as a whole. Changes in several steps may still look like misfits: see
+// [Checking.Again]. [ErrManyMisfits] after [MostMisfits].
 //
 // Index: primary. Key: all rows, strongly consistent; that of each row that another one needs. Cost: 1 Scan per megabyte of each table, and
 // ⌈n/100⌉ BatchGetItem for the n rows that the rows of a page need, with a pause after each page.
@@ -80,7 +87,7 @@ func (c Checking) Walk(ctx context.Context) ([]Misfit, error) {
 		for {
 			var rows []checkedRow
 			unknown, all := 0, 0
-			last, err := c.DB.ScanPage(ctx, &in, func(item Item) error {
+			next, err := c.DB.ScanPage(ctx, &in, func(item Item) error {
 				key, err := KeyOf(item, t)
 				if all++; err != nil {
 					return err
@@ -94,38 +101,42 @@ func (c Checking) Walk(ctx context.Context) ([]Misfit, error) {
 				return nil
 			})
 			if err != nil {
-				return nil, err
+				return found, err
 			}
 			misfits, err := c.lacking(ctx, rows)
-			if err != nil {
-				return nil, err
+			if err == nil {
+				misfits, err = c.Again(ctx, misfits)
 			}
-			if misfits, err = c.Again(ctx, misfits); err != nil {
-				return nil, err
+			if found = append(found, misfits...); err == nil && len(found) >= MostMisfits {
+				err = ErrManyMisfits
 			}
-			found = append(found, misfits...)
 			if c.Looked != nil {
 				c.Looked(all, unknown)
 			}
-			if last == nil {
+			if err != nil {
+				return found, err
+			}
+			if next == nil {
 				break
 			}
-			in.ExclusiveStartKey = last
+			in.ExclusiveStartKey = next
 			if err := Rest(ctx, SweepPause); err != nil {
-				return nil, err
+				return found, err
 			}
 		}
 	}
 	return found, nil
 }
 
-// Again returns those of the misfits that still are. Each row and what it needs are read before or after each transaction as a whole.
+// Again returns those of the misfits that still are. Each row, and what it needs, are read before or after each transaction as a whole.
 //
-// Index: primary. Key: of each row, and of each that it needs. Cost: 1 TransactGetItems for each row, and ⌈n/10⌉ for the n rows that it needs.
+// Index: primary. Key: of each row, and of each that it needs. Cost: 1 TransactGetItems for each row, and ⌈n/10⌉ for the n rows that it needs,
+// concurrently within the bound.
 func (c Checking) Again(ctx context.Context, misfits []Misfit) ([]Misfit, error) {
 	ctx = idempotency.Serializable(ctx)
-	var still []Misfit
-	for _, m := range misfits {
+	still := make([][]Misfit, len(misfits))
+	errs := c.DB.Each(len(misfits), func(i int) error {
+		m := misfits[i]
 		at := slices.IndexFunc(c.Kinds, func(k RowKind) bool { return k.Name == m.Kind && k.Table.Name == m.Table })
 		kind := &c.Kinds[at]
 		var row checkedRow
@@ -133,19 +144,12 @@ func (c Checking) Again(ctx context.Context, misfits []Misfit) ([]Misfit, error)
 			row = c.row(kind, m.Key, item)
 			return nil
 		})
-		if err != nil {
-			return nil, err
+		if err == nil && there {
+			still[i], err = c.lacking(ctx, []checkedRow{row})
 		}
-		if !there {
-			continue
-		}
-		found, err := c.lacking(ctx, []checkedRow{row})
-		if err != nil {
-			return nil, err
-		}
-		still = append(still, found...)
-	}
-	return still, nil
+		return err
+	})
+	return slices.Concat(still...), errors.Join(errs...)
 }
 
 // kind returns the kind of a row, nil when it is of none.
@@ -169,65 +173,78 @@ func (c Checking) row(kind *RowKind, key Key, item Item) checkedRow {
 
 // lacking returns those of the rows that lack something, or cannot be read.
 func (c Checking) lacking(ctx context.Context, rows []checkedRow) ([]Misfit, error) {
-	type place struct{ row, need int }
-	var wants []Want
-	var of []place
-	var objects []place
-	holds := map[place]bool{}
-	for n, r := range rows {
-		for m := range r.needs {
-			need, at := &rows[n].needs[m], place{n, m}
-			if need.Object != "" {
-				objects = append(objects, at)
-				continue
-			}
-			for _, key := range []Key{need.Key, need.Or} {
-				if key == (Key{}) {
-					continue
-				}
-				of = append(of, at)
-				wants = append(wants, Want{Table: need.Table, Key: key, Decode: func(item Item) error {
-					if need.Holds == nil || need.Holds(item) {
-						return nil
-					}
-					return ErrMissing
-				}})
+	var needs, objects []Need
+	for _, r := range rows {
+		for _, n := range r.needs {
+			if n.Object == "" {
+				needs = append(needs, n)
+			} else {
+				objects = append(objects, n)
 			}
 		}
 	}
-	for i, err := range c.DB.BatchGet(ctx, wants) {
-		switch {
-		case err == nil:
-			holds[of[i]] = true
-		case !errors.Is(err, ErrMissing):
-			return nil, err
-		}
+	there, err := c.DB.Exist(ctx, needs)
+	if err != nil {
+		return nil, err
 	}
-	there := make([]bool, len(objects))
+	stored := make([]bool, len(objects))
 	if err := errors.Join(c.DB.Each(len(objects), func(i int) error {
-		need := &rows[objects[i].row].needs[objects[i].need]
-		size, found, err := c.Size(ctx, need.Object)
-		there[i] = found && size == need.Size
+		size, found, err := c.Size(ctx, objects[i].Object)
+		stored[i] = found && (objects[i].Size == 0 || size == objects[i].Size)
 		return err
 	})...); err != nil {
 		return nil, err
 	}
-	for i, at := range objects {
-		holds[at] = there[i]
-	}
 	var found []Misfit
-	for n, r := range rows {
+	for _, r := range rows {
 		m := Misfit{Table: r.kind.Table.Name, Key: r.key, Kind: r.kind.Name, Err: r.err}
-		for at, need := range r.needs {
-			if !holds[place{n, at}] {
-				m.Lacks = append(m.Lacks, need.What)
+		for _, n := range r.needs {
+			of := &there
+			if n.Object != "" {
+				of = &stored
 			}
+			if !(*of)[0] {
+				m.Lacks = append(m.Lacks, n.What)
+			}
+			*of = (*of)[1:]
 		}
 		if m.Err != nil || m.Lacks != nil {
 			found = append(found, m)
 		}
 	}
 	return found, nil
+}
+
+// Exist reports for each of the needs whether there is a row that does.
+//
+// Index: primary. Key: of each row. Cost: ⌈n/100⌉ BatchGetItem.
+func (db *DB) Exist(ctx context.Context, needs []Need) ([]bool, error) {
+	there := make([]bool, len(needs))
+	var wants []Want
+	var of []int
+	for i, n := range needs {
+		for _, key := range []Key{n.Key, n.Or} {
+			if key == (Key{}) {
+				continue
+			}
+			of = append(of, i)
+			wants = append(wants, Want{Table: n.Table, Key: key, Decode: func(item Item) error {
+				if n.Holds == nil || n.Holds(item) {
+					return nil
+				}
+				return ErrMissing
+			}})
+		}
+	}
+	for i, err := range db.BatchGet(ctx, wants) {
+		switch {
+		case err == nil:
+			there[of[i]] = true
+		case !errors.Is(err, ErrMissing):
+			return nil, err
+		}
+	}
+	return there, nil
 }
 
 // KeyBegins is, for a [RowKind], whether partition and sort key begin so.

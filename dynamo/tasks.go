@@ -124,6 +124,22 @@ func (db Tasks) ListDueTasks(ctx context.Context, now time.Time, limit int) ([]t
 	return all[:min(limit, len(all))], nil
 }
 
+// Any reports whether there is a task, due or not, whoever works on it.
+//
+// Index: primary. Key: _subject_key = taggie:Tasks:<shard>, for each shard. Cost: 1 Query per shard (4).
+func (db Tasks) Any(ctx context.Context) (bool, error) {
+	shards := keys.TaskSubjectKeys()
+	any := make([]bool, len(shards))
+	errs := db.Each(len(shards), func(i int) error {
+		_, err := db.Query(ctx, Span{Table: RelationshipEntries, PK: shards[i], Limit: 1, Keys: true}, func(Item) (bool, error) {
+			any[i] = true
+			return false, nil
+		})
+		return err
+	})
+	return slices.Contains(any, true), errors.Join(errs...)
+}
+
 // errNotClaimed comes with the row that stood in the way; nil for none.
 type errNotClaimed struct{ row Attrs }
 

@@ -17,12 +17,19 @@ import (
 func (db *DB) TransactGet(ctx context.Context, wants []Want) []error {
 	ctx, cancel := Within(ctx)
 	defer cancel()
+	return db.transactGet(ctx, wants)
+}
+
+// transactGet is the same within a deadline that was set before.
+func (db *DB) transactGet(ctx context.Context, wants []Want) []error {
 	in := dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	for _, w := range wants {
 		if !w.Key.Possible() {
 			return slices.Repeat([]error{ErrMissing}, len(wants))
 		}
-		in.TransactItems = append(in.TransactItems, types.TransactGetItem{Get: &types.Get{TableName: db.Table(w.Table), Key: w.Table.Key(w.Key)}})
+		name := db.Table(w.Table)
+		in.TransactItems = append(in.TransactItems, types.TransactGetItem{Get: &types.Get{TableName: name, Key: w.Table.Key(w.Key),
+			ProjectionExpression: db.project[*name].Expression, ExpressionAttributeNames: db.project[*name].Names}})
 	}
 	errs := make([]error, len(wants))
 	for idle := 1; ; idle++ {
@@ -67,7 +74,7 @@ func (db *DB) readSerializable(ctx context.Context, b *batch, rows []wantedRow) 
 			return nil
 		}
 	}
-	for i, err := range db.TransactGet(ctx, wants) {
+	for i, err := range db.transactGet(ctx, wants) {
 		b.report(&rows[i], items[i], err)
 	}
 }

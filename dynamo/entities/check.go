@@ -1,9 +1,6 @@
 package entities
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/entity"
@@ -38,27 +35,13 @@ func needsOfEntity(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
 	return needs, nil
 }
 
-// needsOfEntry is the entity that has the entry.
+// needsOfEntry is the entity that has the entry. An entity need not have one that another program put: readers leave such entries out.
 func needsOfEntry(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
 	id := entity.ID{Scope: dynamo.TextOf(item, "_scope"), Type: dynamo.TextOf(item, "_type"), ID: dynamo.TextOf(item, "_id")}
 	if id == (entity.ID{}) { // another program's
 		return nil, nil
 	}
-	name, key := dynamo.TextOf(item, "_index_name"), dynamo.TextOf(item, "_index_key")
-	need := dynamo.Need{What: "the entity that has it", Table: dynamo.EntitiesMaster, Key: EntityKey(id), Or: ShardedKey(id)}
-	if !strings.HasPrefix(name, keys.ReviewIndex+"~") { // of which efforts do not tell
-		need.Holds = func(row dynamo.Item) bool {
-			var h Header
-			err := dynamo.Attributes(row, func(of []byte, v dynamo.Value) error {
-				if !Ours(of) {
-					return nil
-				}
-				return h.Read(of, v)
-			})
-			return err == nil && (h.Version == 0 || !h.Deleting.IsZero() || slices.Contains(h.Index[name], key))
-		}
-	}
-	return []dynamo.Need{need}, nil
+	return []dynamo.Need{{What: "the entity that has it", Table: dynamo.EntitiesMaster, Key: EntityKey(id), Or: ShardedKey(id)}}, nil
 }
 
 func needsOfScopeMember(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {

@@ -62,7 +62,12 @@ func needsOfSnapshot(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
 	if err := decodeSnapshot(item, &s); err != nil {
 		return nil, err
 	}
-	return []dynamo.Need{{What: "its score", Table: dynamo.ScoresTable, Key: ScoreKey(s.Score)}}, nil
+	needs := []dynamo.Need{{What: "its score", Table: dynamo.ScoresTable, Key: ScoreKey(s.Score)}}
+	if s.Version > 0 { // it is not another program's
+		needs = append(needs, dynamo.Need{What: "the row of its name", Table: dynamo.ScoresTable, Key: snapshotNameKey(s.Score, s.Name)},
+			dynamo.Need{What: "its content", Object: score.SnapshotKey(s.SnapshotID)})
+	}
+	return needs, nil
 }
 
 func needsOfItem(_ dynamo.Key, row dynamo.Item) ([]dynamo.Need, error) {
@@ -77,33 +82,35 @@ func needsOfItem(_ dynamo.Key, row dynamo.Item) ([]dynamo.Need, error) {
 	return needs, nil
 }
 
-// ObjectsOf returns the keys under which something of an owner may be kept: files and thumbnails of items, and those of uploads that are not forgotten.
+// ObjectsOf returns the keys under which something of an owner may be kept: files and thumbnails of items, and those of uploads that are not
+// forgotten. A row that cannot be read is taken at its key.
 //
-// Index: primary. Key: o = it:<owner>. Cost: 1 Query, one more per started megabyte.
+// Index: primary. Key: o = it:<owner>. Cost: 1 Query per started megabyte, each with a deadline of its own.
 func (db Items) ObjectsOf(ctx context.Context, owner score.UserID) (map[string]bool, error) {
 	all := map[string]bool{}
-	_, err := db.Query(ctx, dynamo.Span{Table: dynamo.ScoresTable, PK: keys.ItemsPK(string(owner))}, func(row dynamo.Item) (bool, error) {
-		key, err := dynamo.KeyOf(row, dynamo.ScoresTable)
-		if err != nil {
-			return false, err
-		}
-		var i score.Item
-		var u score.Upload
-		switch {
-		case strings.HasPrefix(key.SK, keys.UploadPrefix):
-			if err = decodeUpload(row, &u); err == nil {
-				for _, object := range u.Objects() {
-					all[object] = true
-				}
+	s := dynamo.Span{Table: dynamo.ScoresTable, PK: keys.ItemsPK(string(owner)), Single: true}
+	for {
+		next, err := db.Query(ctx, s, func(row dynamo.Item) (bool, error) {
+			var i score.Item
+			ref, err := itemRefOf(row, keys.UploadPrefix)
+			if err != nil {
+				_ = decodeScoreItem(row, &i)
+				ref = i.ItemRef
 			}
-		case len(key.SK) == 2*keys.IDWidth:
-			if err = decodeScoreItem(row, &i); err == nil {
-				for _, object := range append(i.Objects(), i.Object, i.Thumbnail.Object) {
-					all[object] = true
-				}
+			for _, object := range append(ref.Objects(), i.Object, i.Thumbnail.Object) {
+				all[object] = true
 			}
+			return true, nil
+		})
+		if err != nil || next == nil {
+			return all, err
 		}
-		return true, err
-	})
-	return all, err
+		s.Start = next
+	}
+}
+
+// NeedOfSnapshot is the snapshot whose content an object is, or that it is being taken or removed; false when it is that of none.
+func NeedOfSnapshot(object string) (dynamo.Need, bool) {
+	id, is := score.SnapshotOf(object)
+	return dynamo.Need{What: "its snapshot", Table: dynamo.ScoresTable, Key: snapshotKey(id), Or: intentKey(id.Score, id.ID)}, is
 }

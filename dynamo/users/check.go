@@ -18,7 +18,7 @@ func Kinds() []dynamo.RowKind {
 // needsOfProfile are those of a user. The lock of another program need not tell whose it is.
 func needsOfProfile(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
 	var u user.User
-	if err := decodeUser(item, &u); err != nil {
+	if err := decodeUser(item, &u); err != nil || u.Email == "" {
 		return nil, err
 	}
 	return []dynamo.Need{{What: "the lock of the address", Table: dynamo.NotesTable, Key: emailKey(user.FoldEmail(u.Email)), Holds: func(lock dynamo.Item) bool {

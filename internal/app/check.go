@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -23,15 +22,18 @@ type DataCheck struct {
 	Rows    int // that were looked at
 	Unknown int // of which Taggie knows nothing that they need
 	Objects int
+	Others  int // objects whose keys are not Taggie's
 	Misfits []dynamo.Misfit
-	// Leftovers are objects of which no row tells. What is younger than [leftoverAge] is not counted: its row may be on its way.
+	// Leftovers are objects to which no row points, at most [mostLeftovers]. What is younger than [leftoverAge] is not among them: its row may be on
+	// its way.
 	Leftovers []blob.Listed
-	Tasks     int // that are due: their work may still be half done; at most [tasksShown]
+	More      int  // leftovers besides those
+	Working   bool // there are tasks: their work may be half done
 }
 
 const (
-	leftoverAge = time.Hour
-	tasksShown  = 100
+	leftoverAge   = time.Hour
+	mostLeftovers = 1000
 )
 
 // RowKinds are the kinds of rows of which it is known what they need.
@@ -39,31 +41,28 @@ func RowKinds() []dynamo.RowKind {
 	return slices.Concat(users.Kinds(), notes.Kinds(), entities.Kinds(), projects.Kinds(), scores.Kinds(), filetags.Kinds())
 }
 
-// CheckData walks all rows and all objects, and looks whether each has what it needs. Servers may be running. It calls progress from time to time.
+// CheckData walks all rows and all objects, and looks whether each row has what it needs, and each object a row. Servers may be running. It calls
+// progress from time to time, and returns what it found also together with an error.
 func (s *Stores) CheckData(ctx context.Context, progress func(DataCheck)) (DataCheck, error) {
 	var c DataCheck
 	rows := dynamo.Checking{DB: s.DB, Size: s.Size, Looked: func(rows, unknown int) {
 		c.Rows, c.Unknown = c.Rows+rows, c.Unknown+unknown
 		progress(c)
 	}, Kinds: RowKinds()}
-	misfits, err := rows.Walk(ctx)
-	if err != nil {
+	var err error
+	if c.Misfits, err = rows.Walk(ctx); err != nil {
 		return c, err
 	}
-	left, err := s.leftovers(ctx, func(objects int) {
-		c.Objects += objects
-		progress(c)
-	})
-	if err != nil {
+	if err := s.Bucket.Walk(ctx, s.leftovers(ctx, &c, func() { progress(c) })); err != nil {
 		return c, err
 	}
 	// What was under way when it was looked at has been finished meanwhile.
-	if c.Misfits, err = rows.Again(ctx, misfits); err != nil {
+	still, err := rows.Again(ctx, c.Misfits)
+	if err != nil {
 		return c, err
 	}
-	c.Leftovers = left
-	due, err := dynamo.Tasks{DB: s.DB}.ListDueTasks(ctx, s.DB.Now(), tasksShown)
-	c.Tasks = len(due)
+	c.Misfits = still
+	c.Working, err = dynamo.Tasks{DB: s.DB}.Any(ctx)
 	return c, err
 }
 
@@ -76,20 +75,31 @@ func (s *Stores) Size(ctx context.Context, object string) (int64, bool, error) {
 	return size, err == nil, err
 }
 
-// leftovers returns the objects of which no row tells. Those of one owner lie together in the list.
-func (s *Stores) leftovers(ctx context.Context, looked func(objects int)) ([]blob.Listed, error) {
-	var left []blob.Listed
+// leftovers returns what looks at the objects of a page of the list, in which those of one owner lie together.
+func (s *Stores) leftovers(ctx context.Context, c *DataCheck, looked func()) func([]blob.Listed) error {
 	var owner score.UserID
 	var told map[string]bool
 	young := s.DB.Now().Add(-leftoverAge)
-	err := s.Bucket.Walk(ctx, func(all []blob.Listed) error {
+	left := func(o blob.Listed) {
+		if len(c.Leftovers) < mostLeftovers {
+			c.Leftovers = append(c.Leftovers, o)
+		} else {
+			c.More++
+		}
+	}
+	return func(all []blob.Listed) error {
+		var needs []dynamo.Need
 		var files []blob.Listed
-		var wants []dynamo.Want
 		for _, o := range all {
-			of, is := score.OwnerOf(o.Key)
-			switch need, transfer := projects.NeedOfFile(o.Key); {
+			of, item := score.OwnerOf(o.Key)
+			need, other := needOf(o.Key)
+			switch {
+			case !item && other:
+				c.Others++
 			case o.Modified.After(young):
-			case is:
+			case !item:
+				needs, files = append(needs, need), append(files, o)
+			default:
 				if told == nil || of != owner {
 					var err error
 					if told, err = (scores.Items{DB: s.DB}).ObjectsOf(ctx, of); err != nil {
@@ -98,25 +108,30 @@ func (s *Stores) leftovers(ctx context.Context, looked func(objects int)) ([]blo
 					owner = of
 				}
 				if !told[o.Key] {
-					left = append(left, o)
+					left(o)
 				}
-			case transfer:
-				files = append(files, o)
-				wants = append(wants, dynamo.Want{Table: need.Table, Key: need.Key, Decode: func(dynamo.Item) error { return nil }})
-			default:
-				left = append(left, o)
 			}
 		}
-		for i, err := range s.DB.BatchGet(ctx, wants) {
-			switch {
-			case errors.Is(err, dynamo.ErrMissing):
-				left = append(left, files[i])
-			case err != nil:
-				return err
+		there, err := s.DB.Exist(ctx, needs)
+		if err != nil {
+			return err
+		}
+		for i, there := range there {
+			if !there {
+				left(files[i])
 			}
 		}
-		looked(len(all))
+		c.Objects += len(all)
+		looked()
 		return nil
-	})
-	return left, err
+	}
+}
+
+// needOf is the row that an object needs which is not an item's; other when it is not Taggie's.
+func needOf(object string) (need dynamo.Need, other bool) {
+	if need, is := projects.NeedOfFile(object); is {
+		return need, false
+	}
+	need, is := scores.NeedOfSnapshot(object)
+	return need, !is
 }

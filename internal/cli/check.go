@@ -37,13 +37,11 @@ func (CheckCommand) Run(ctx context.Context, t *Terminal) error {
 	bar := newBar(t.Stderr, "Looking at rows and objects", progressbar.OptionShowCount())
 	c, err := s.CheckData(ctx, func(c app.DataCheck) { _ = bar.Set(c.Rows + c.Objects) })
 	_ = bar.Finish()
-	if err != nil {
-		return fmt.Errorf("%w (does `taggie tables check` find all tables and the bucket?)", err)
-	}
-	return printCheck(t.Stdout, c)
+	return errors.Join(printCheck(t.Stdout, c, err), err)
 }
 
-func printCheck(w io.Writer, c app.DataCheck) error {
+// printCheck prints what was found, also if the check has ended early.
+func printCheck(w io.Writer, c app.DataCheck, ended error) error {
 	for _, m := range c.Misfits {
 		why := "lacks " + strings.Join(m.Lacks, ", and ")
 		if m.Err != nil {
@@ -52,19 +50,24 @@ func printCheck(w io.Writer, c app.DataCheck) error {
 		_, _ = fmt.Fprintf(w, "PROBLEM  %s %q %q: %s %s\n", m.Table, m.Key.PK, m.Key.SK, m.Kind, why)
 	}
 	for _, o := range c.Leftovers {
-		_, _ = fmt.Fprintf(w, "LEFT     %s: %d bytes of %s, of which no row tells\n", o.Key, o.Size, o.Modified.Format(time.RFC3339))
+		_, _ = fmt.Fprintf(w, "LEFT     %s: no row points to it (%d bytes of %s)\n", o.Key, o.Size, o.Modified.Format(time.RFC3339))
 	}
-	_, err := fmt.Fprintf(w, "Looked at %d rows and %d objects; %d rows need nothing, or are another program's.\n", c.Rows, c.Objects, c.Unknown)
-	if err == nil && c.Tasks > 0 {
-		_, err = fmt.Fprintln(w, "Some background work is due: what it is about may still be half done. Run this again when a server has done it.")
+	if c.More > 0 {
+		_, _ = fmt.Fprintf(w, "LEFT     %d more\n", c.More)
+	}
+	_, err := fmt.Fprintf(w, "Looked at %d rows and %d objects. %d rows need nothing that is checked. %d objects are not Taggie's.\n", c.Rows, c.Objects, c.Unknown, c.Others)
+	if err == nil && c.Working && len(c.Misfits) > 0 {
+		_, err = fmt.Fprintln(w, "A server has background work to do, which may be half done: run this again before you mend anything.")
 	}
 	switch {
 	case err != nil:
 		return err
+	case ended != nil:
+		return errors.New("the check ended early; `taggie tables check` says whether all tables and the bucket are there")
 	case len(c.Misfits) > 0:
-		return fmt.Errorf("%d rows lack something; docs/operating.md, \"Check the data\", says what mends them", len(c.Misfits))
+		return fmt.Errorf("%d rows lack something; docs/operating.md, \"Check the data\", says what to do", len(c.Misfits))
 	case len(c.Leftovers) > 0:
-		return errors.New("all rows are whole; the objects above are left over and can be deleted (docs/operating.md, \"Check the data\")")
+		return errors.New("all rows have what they need; docs/operating.md, \"Check the data\", says what to do with the objects above")
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"strings"
 	"time"
 
 	"golang.org/x/text/unicode/norm"
@@ -38,6 +39,16 @@ type Content struct {
 // SnapshotKey is where the content of a snapshot is kept in S3.
 func SnapshotKey(id SnapshotID) string {
 	return "snapshots/" + string(id.Score.Owner) + "/" + string(id.Score.ID) + "/" + id.ID + ".json"
+}
+
+// SnapshotOf returns the snapshot whose content is kept under a key; false when it is that of none.
+func SnapshotOf(object string) (id SnapshotID, is bool) {
+	parts := strings.Split(strings.TrimSuffix(object, ".json"), "/")
+	if len(parts) != 4 {
+		return SnapshotID{}, false
+	}
+	id = SnapshotID{Score: Ref{Owner: UserID(parts[1]), ID: ID(parts[2])}, ID: parts[3]}
+	return id, SnapshotKey(id) == object
 }
 
 // ErrNameTaken is the outcome of giving a snapshot the name of another one of the same score.

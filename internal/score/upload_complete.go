@@ -28,16 +28,19 @@ func (s *Items) Complete(ctx context.Context, in CompleteUpload) (Item, error) {
 	reread := func(ctx context.Context, _ []string) (Item, error) { return domain.Gone(s.get(ctx, in.Upload)) }
 	return onceItem(ctx, s, "completeUpload", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Item, error) {
 		u, err := s.open(ctx, in.Upload)
-		var i Item
 		if err == nil {
-			i, err = s.complete(ctx, u, in.Parts, key.With(string(u.ID)))
-		}
-		if err == nil {
-			return i, nil
+			var i Item
+			if i, err = s.complete(ctx, u, in.Parts, key.With(string(u.ID))); err == nil {
+				return i, nil
+			}
 		}
 		// Somebody may have completed it before, or is just doing so: then its bytes are no longer where they were put.
-		if i, there := s.get(idempotency.Serializable(ctx), in.Upload); there == nil {
+		i, there := s.get(idempotency.Serializable(ctx), in.Upload)
+		switch {
+		case there == nil:
 			return i, nil
+		case fault.Is(err, fault.NotFound) && !fault.Is(there, fault.NotFound): // nobody knows whether there is an item
+			return Item{}, there
 		}
 		if why, ok := errors.AsType[*fault.Error](err); ok && why.Kind == fault.Invalid { // the bytes will never be what they were to be
 			if _, err = s.open(ctx, in.Upload); err != nil { // it was ended meanwhile, and what is there is ours

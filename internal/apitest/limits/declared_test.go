@@ -111,7 +111,7 @@ func TestLimitsHaveCodesOfTheContract(t *testing.T) {
 
 // noLimits are constants that are called like limits, but bound nothing that a caller could have or ask for, or follow from a limit.
 var noLimits = map[string]string{
-	"dynamo.MaxBatchGet": "how DynamoDB is asked", "dynamo.maxSerializable": "how DynamoDB is asked", "dynamo.MaxBatchWrite": "how DynamoDB is asked", "dynamo.maxPK": "ids are shorter, or there is no such thing",
+	"dynamo.MaxBatchGet": "how DynamoDB is asked", "dynamo.maxSerializable": "how DynamoDB is asked", "internal/app.mostLeftovers": "of what a command prints", "dynamo.MostMisfits": "of what a command prints", "dynamo.MaxBatchWrite": "how DynamoDB is asked", "dynamo.maxPK": "ids are shorter, or there is no such thing",
 	"dynamo.MaxSK": "ids are shorter, or there is no such thing", "dynamo/notes.maxCleanups": "a step of a job", "dynamo.mostFurther": "how a list is read on",
 	"dynamo/projects.MaxTransaction": "how an import is cut", "dynamo.maxPrepared": "how a change is cut", "dynamo/labelling.maxEffort": "how much is read at a time",
 	"dynamo.maxDigits": "as internal/entity has it", "dynamo.maxExponent": "as internal/entity has it", "dynamo.maxDepth": "one more than internal/entity has",

@@ -3,6 +3,7 @@ package processes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"runtime"
@@ -11,14 +12,17 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/dynamotest"
+	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/apitest"
 	"github.com/taggie/taggie/internal/app"
 	"github.com/taggie/taggie/internal/demo"
+	"github.com/taggie/taggie/internal/score"
 )
 
 // filled is a server with the small demo set, and some of what that lacks.
@@ -46,6 +50,13 @@ func load(s *apitest.Server) <-chan error {
 	return loaded
 }
 
+// ahead are the stores two hours from now.
+func ahead(s *apitest.Server) *app.Stores {
+	later := *s.DB
+	later.Now = func() time.Time { return time.Now().Add(2 * time.Hour) }
+	return &app.Stores{DB: &later, Bucket: s.Bucket}
+}
+
 func stores(s *apitest.Server) *app.Stores { return &app.Stores{DB: s.DB, Bucket: s.Bucket} }
 
 func checked(t *testing.T, s *app.Stores) app.DataCheck {
@@ -62,6 +73,9 @@ func TestACheckMissesWhateverARowNeeds(t *testing.T) {
 	c := checked(t, stores(s))
 	require.Empty(t, c.Misfits)
 	assert.Positive(t, c.Objects)
+	c = checked(t, ahead(s))
+	assert.Empty(t, c.Leftovers, "each object has a row")
+	assert.Zero(t, c.Others)
 	missed := map[string]bool{}
 	for _, kind := range app.RowKinds() {
 		for key, row := range dynamotest.RowsOf(t, s.DB, kind.Table) {
@@ -150,17 +164,34 @@ func TestACheckFindsObjectsOfWhichNoRowTells(t *testing.T) {
 	t.Parallel()
 	s := apitest.NewServer(t)
 	var strange []string
-	for _, key := range []string{"items/nobody/nothing", "uploads/nobody/nothing", "imports/none/none", "exports/none/none.1", "something else"} {
+	snapshot := score.SnapshotKey(score.SnapshotID{Score: score.Ref{Owner: dynamotest.DocumentOwner, ID: dynamotest.DocumentScore}, ID: uuid.NewString()})
+	for _, key := range []string{"items/nobody/nothing", "uploads/nobody/nothing", "imports/none/none", "exports/none/none.1", snapshot, "something else", "snapshots/else"} {
 		_, err := s.Bucket.Upload(t.Context(), key, "text/plain", func(w io.Writer) error { return nil })
 		require.NoError(t, err)
 		strange = append(strange, key)
 	}
 	assert.Empty(t, checked(t, stores(s)).Leftovers)
-	later := *s.DB
-	later.Now = func() time.Time { return time.Now().Add(2 * time.Hour) }
 	var found []string
-	for _, o := range checked(t, &app.Stores{DB: &later, Bucket: s.Bucket}).Leftovers {
+	c := checked(t, ahead(s))
+	for _, o := range c.Leftovers {
 		found = append(found, o.Key)
 	}
-	assert.ElementsMatch(t, strange, found)
+	assert.ElementsMatch(t, strange[:5], found)
+	assert.Equal(t, 2, c.Others, "that somebody else put")
+}
+
+// Where all is wrong the check ends early, and says so.
+func TestACheckEndsWhereAllIsWrong(t *testing.T) {
+	t.Parallel()
+	s := apitest.NewServer(t)
+	var rows []dynamo.Write
+	for n := range dynamo.MostMisfits + 1 {
+		row := dynamo.NotesTable.Key(dynamo.Key{PK: keys.SubjectPK("i", fmt.Sprint(n)), SK: keys.SubjectSK})
+		row["user_id"] = dynamo.Str("nobody")
+		rows = append(rows, dynamo.Write{Table: dynamo.NotesTable, Item: row})
+	}
+	require.NoError(t, s.DB.BatchWrite(t.Context(), rows))
+	c, err := stores(s).CheckData(dynamotest.Patient(t), func(app.DataCheck) {})
+	require.ErrorIs(t, err, dynamo.ErrManyMisfits)
+	assert.GreaterOrEqual(t, len(c.Misfits), dynamo.MostMisfits)
 }
