@@ -1,0 +1,223 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/note"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// world is the stores, in memory.
+type world struct {
+	mu      sync.Mutex
+	streams map[UserID][]Entry
+	ids     int
+	away    bool
+	shares  map[UserID][]note.Share
+	outbox  []note.Event
+	deletes int
+	looks   int        // at what is shared
+	hold    chan error // one who looks waits for its answer, if there is such a channel
+	missed  int
+	told    func(context.Context, string, time.Time) error
+	*Hub
+	*Teller
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{streams: map[UserID][]Entry{}, shares: map[UserID][]note.Share{}}
+	log := slog.New(slog.DiscardHandler)
+	w.Hub = NewHub(HubOptions{Streams: w, News: w, Shares: w, Missed: func() { w.mu.Lock(); defer w.mu.Unlock(); w.missed++ }, Log: log})
+	w.Teller = NewTeller(TellerOptions{Outbox: w, Streams: w, News: w, Now: time.Now, Log: log})
+	t.Cleanup(w.Hub.Close)
+	return w
+}
+
+var errAway = fault.New(fault.Unavailable, "away")
+
+func (w *world) Append(_ context.Context, of UserID, e Entry, always bool) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.away {
+		return "", errAway
+	}
+	for _, was := range w.streams[of] {
+		if was.Event == e.Event {
+			return was.ID, nil
+		}
+	}
+	if len(w.streams[of]) == 0 && !always {
+		return "", nil
+	}
+	return w.put(of, e), nil
+}
+
+func (w *world) put(of UserID, e Entry) string {
+	w.ids++
+	e.ID = fmt.Sprintf("%d-0", w.ids)
+	w.streams[of] = append(w.streams[of], e)
+	return e.ID
+}
+
+func (w *world) End(_ context.Context, of UserID) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.away {
+		return "", errAway
+	}
+	if all := w.streams[of]; len(all) > 0 {
+		return all[len(all)-1].ID, nil
+	}
+	return w.put(of, Entry{}), nil
+}
+
+func (w *world) Read(_ context.Context, of UserID, after string, n int) ([]Entry, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.away {
+		return nil, errAway
+	}
+	all := w.streams[of]
+	i := slices.IndexFunc(all, func(e Entry) bool { return e.ID == after })
+	if i < 0 {
+		return nil, ErrGap
+	}
+	all = all[i+1:]
+	return slices.Clone(all[:min(n, len(all))]), nil
+}
+
+func (w *world) Announce(ctx context.Context, id string, at time.Time) error {
+	w.mu.Lock()
+	told := w.told
+	w.mu.Unlock()
+	if told == nil {
+		return nil
+	}
+	return told(ctx, id, at)
+}
+
+func (w *world) Follow(ctx context.Context, joined func(context.Context) error, told func(context.Context, string, time.Time) error) error {
+	w.mu.Lock()
+	w.told = told
+	w.mu.Unlock()
+	err := joined(ctx)
+	<-ctx.Done()
+	return err
+}
+
+func (w *world) ListReceived(_ context.Context, user UserID, limit int) ([]note.Share, error) {
+	w.mu.Lock()
+	w.looks++
+	hold := w.hold
+	w.mu.Unlock()
+	if hold != nil {
+		if err := <-hold; err != nil {
+			return nil, err
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := w.shares[user]
+	return slices.Clone(all[:min(limit, len(all))]), nil
+}
+
+func (w *world) ListOutbox(context.Context, time.Time, int) ([]note.Event, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.outbox), nil
+}
+
+func (w *world) DeleteOutbox(_ context.Context, told []note.Event) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.deletes++
+	w.outbox = slices.DeleteFunc(w.outbox, func(e note.Event) bool { return slices.Contains(told, e) })
+	return nil
+}
+
+// shareAll replaces what is shared with a user.
+func (w *world) shareAll(with UserID, shares ...note.Share) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.shares[with] = shares
+}
+
+// cut loses all but the last n events of a user.
+func (w *world) cut(of UserID, n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.streams[of] = w.streams[of][len(w.streams[of])-n:]
+}
+
+func (w *world) happens(t *testing.T, events ...note.Event) {
+	t.Helper()
+	for _, e := range events {
+		require.NoError(t, w.tell(t.Context(), e))
+	}
+}
+
+var clock int
+
+func change(owner UserID, id note.ID) note.Event {
+	clock++
+	return note.Event{Type: note.Changed, Note: id, Owner: owner, By: owner, Version: clock, At: time.UnixMilli(int64(clock))}
+}
+
+func giving(s note.Share) note.Event {
+	clock++
+	s.SharedAt = time.UnixMilli(int64(clock))
+	return note.Giving(s)
+}
+
+func as(t *testing.T, u UserID) context.Context {
+	return viewer.With(t.Context(), viewer.Viewer{Identity: viewer.Identity{Issuer: "i", Subject: string(u)}, UserID: u})
+}
+
+func (w *world) listen(t *testing.T, u UserID, after *Cursor) <-chan Told {
+	t.Helper()
+	told, err := w.Listen(as(t, u), after)
+	require.NoError(t, err)
+	return told
+}
+
+func next(t *testing.T, told <-chan Told) Told {
+	t.Helper()
+	select {
+	case one, open := <-told:
+		require.True(t, open, "it has ended")
+		return one
+	case <-time.After(time.Minute):
+		require.Fail(t, "nothing came")
+	}
+	return Told{}
+}
+
+// expect takes these events, and returns the cursor of the last one.
+func expect(t *testing.T, told <-chan Told, events ...note.Event) *Cursor {
+	t.Helper()
+	var c Cursor
+	for _, e := range events {
+		one := next(t, told)
+		require.NotNil(t, one.Event, "%+v", one)
+		require.Equal(t, e, *one.Event)
+		c = one.Cursor()
+	}
+	return &c
+}
+
+func position(t *testing.T, told <-chan Told) *Cursor {
+	t.Helper()
+	one := next(t, told)
+	require.True(t, one.Event == nil && !one.Gap, "%+v", one)
+	c := one.Cursor()
+	return &c
+}
