@@ -62,20 +62,16 @@ type checkedRow struct {
 	err   error
 }
 
-// MostMisfits is after how many misfits [Checking.Walk] ends: then something is wrong with all of it.
+// MostMisfits is how many misfits [Checking.Walk] returns; what is beyond is counted.
 const MostMisfits = 1000
 
-// ErrManyMisfits says that the walk has ended before all rows were looked at.
-var ErrManyMisfits = errors.New("too many rows lack something: the others were not looked at")
-
-// Walk looks at all rows, and returns those that lack something, also together with an error. Somebody may be writing meanwhile: what lacks
+// Walk looks at all rows, and returns those that lack something, and how many more do, also together with an error. Somebody may be writing meanwhile: what lacks
 // something is read again, each row before or after each transaction as a whole. Changes in several steps may still look like misfits: see
-// [Checking.Again]. [ErrManyMisfits] after [MostMisfits].
+// [Checking.Again].
 //
 // Index: primary. Key: all rows, strongly consistent; that of each row that another one needs. Cost: 1 Scan per megabyte of each table, and
 // ⌈n/100⌉ BatchGetItem for the n rows that the rows of a page need, with a pause after each page.
-func (c Checking) Walk(ctx context.Context) ([]Misfit, error) {
-	var found []Misfit
+func (c Checking) Walk(ctx context.Context) (found []Misfit, further int, err error) {
 	var tables []Table
 	for _, k := range c.Kinds {
 		if !slices.Contains(tables, k.Table) {
@@ -101,31 +97,29 @@ func (c Checking) Walk(ctx context.Context) ([]Misfit, error) {
 				return nil
 			})
 			if err != nil {
-				return found, err
+				return found, further, err
 			}
 			misfits, err := c.lacking(ctx, rows)
+			more := max(len(misfits)-(MostMisfits-len(found)), 0)
 			if err == nil {
-				misfits, err = c.Again(ctx, misfits)
+				misfits, err = c.Again(ctx, misfits[:len(misfits)-more])
 			}
-			if found = append(found, misfits...); err == nil && len(found) >= MostMisfits {
-				err = ErrManyMisfits
+			if found, further = append(found, misfits...), further+more; err != nil {
+				return found, further, err
 			}
 			if c.Looked != nil {
 				c.Looked(all, unknown)
-			}
-			if err != nil {
-				return found, err
 			}
 			if next == nil {
 				break
 			}
 			in.ExclusiveStartKey = next
 			if err := Rest(ctx, SweepPause); err != nil {
-				return found, err
+				return found, further, err
 			}
 		}
 	}
-	return found, nil
+	return found, further, nil
 }
 
 // Again returns those of the misfits that still are. Each row, and what it needs, are read before or after each transaction as a whole.
@@ -215,6 +209,9 @@ func (c Checking) lacking(ctx context.Context, rows []checkedRow) ([]Misfit, err
 	return found, nil
 }
 
+// existWidth is how many rows are read within one deadline: 500 texts of a score have at most 5 MB.
+const existWidth = 500
+
 // Exist reports for each of the needs whether there is a row that does.
 //
 // Index: primary. Key: of each row. Cost: ⌈n/100⌉ BatchGetItem.
@@ -236,12 +233,14 @@ func (db *DB) Exist(ctx context.Context, needs []Need) ([]bool, error) {
 			}})
 		}
 	}
-	for i, err := range db.BatchGet(ctx, wants) {
-		switch {
-		case err == nil:
-			there[of[i]] = true
-		case !errors.Is(err, ErrMissing):
-			return nil, err
+	for first := 0; first < len(wants); first += existWidth {
+		for i, err := range db.BatchGet(ctx, wants[first:min(first+existWidth, len(wants))]) {
+			switch {
+			case err == nil:
+				there[of[first+i]] = true
+			case !errors.Is(err, ErrMissing):
+				return nil, err
+			}
 		}
 	}
 	return there, nil

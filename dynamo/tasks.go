@@ -124,14 +124,16 @@ func (db Tasks) ListDueTasks(ctx context.Context, now time.Time, limit int) ([]t
 	return all[:min(limit, len(all))], nil
 }
 
-// Any reports whether there is a task, due or not, whoever works on it.
+// AnyUntil reports whether there is a task that is due at that time, whoever works on it.
 //
-// Index: primary. Key: _subject_key = taggie:Tasks:<shard>, for each shard. Cost: 1 Query per shard (4).
-func (db Tasks) Any(ctx context.Context) (bool, error) {
+// Index: primary. Key: _subject_key = taggie:Tasks:<shard> AND _predicate_key BETWEEN task: AND task:<until>;, for each shard. Cost: 1 Query
+// per shard (4).
+func (db Tasks) AnyUntil(ctx context.Context, until time.Time) (bool, error) {
+	low, high := keys.TaskRange(until)
 	shards := keys.TaskSubjectKeys()
 	any := make([]bool, len(shards))
 	errs := db.Each(len(shards), func(i int) error {
-		_, err := db.Query(ctx, Span{Table: RelationshipEntries, PK: shards[i], Limit: 1, Keys: true}, func(Item) (bool, error) {
+		_, err := db.Query(ctx, Span{Table: RelationshipEntries, PK: shards[i], Low: low, High: high, Limit: 1, Keys: true}, func(Item) (bool, error) {
 			any[i] = true
 			return false, nil
 		})

@@ -30,6 +30,9 @@ func EncodeUUID(id string) string {
 	return base64.StdEncoding.EncodeToString(swapped[:])
 }
 
+// IsUUID reports whether an id is a UUID in its canonical form.
+func IsUUID(id string) bool { return EncodeUUID(id) != noID }
+
 // DecodeUUID reads what [EncodeUUID] wrote.
 func DecodeUUID(s string) (string, error) {
 	raw, err := base64.StdEncoding.Strict().DecodeString(s)

@@ -45,6 +45,7 @@ func NeedOfFile(object string) (dynamo.Need, bool) {
 	of, rest, _ := strings.Cut(object, "/")
 	p, name, found := strings.Cut(rest, "/")
 	id, _, _ := strings.Cut(name, ".")
+	found = found && keys.IsUUID(p) && keys.IsUUID(id)
 	transfer := project.TransferID{Project: project.ID(p), ID: id}
 	need := dynamo.Need{What: "its " + strings.TrimSuffix(of, "s"), Table: dynamo.EntitiesMaster}
 	switch {

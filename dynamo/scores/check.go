@@ -109,8 +109,15 @@ func (db Items) ObjectsOf(ctx context.Context, owner score.UserID) (map[string]b
 	}
 }
 
+// OwnerOf returns whose item or upload an object is of, by its key; false when it is that of none.
+func OwnerOf(object string) (score.UserID, bool) {
+	ref, is := score.ItemOf(object)
+	return ref.Owner, is && keys.IsUUID(string(ref.Owner)) && keys.IsUUID(string(ref.ID))
+}
+
 // NeedOfSnapshot is the snapshot whose content an object is, or that it is being taken or removed; false when it is that of none.
 func NeedOfSnapshot(object string) (dynamo.Need, bool) {
 	id, is := score.SnapshotOf(object)
+	is = is && keys.IsUUID(string(id.Score.Owner)) && keys.IsUUID(string(id.Score.ID)) && keys.IsUUID(id.ID)
 	return dynamo.Need{What: "its snapshot", Table: dynamo.ScoresTable, Key: snapshotKey(id), Or: intentKey(id.Score, id.ID)}, is
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/blob"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/score"
 )
 
@@ -23,17 +24,20 @@ type DataCheck struct {
 	Unknown int // of which Taggie knows nothing that they need
 	Objects int
 	Others  int // objects whose keys are not Taggie's
+	Young   int // objects that are younger than [leftoverAge], and were not compared with rows
 	Misfits []dynamo.Misfit
+	Further int // misfits besides those, which were looked at once only
 	// Leftovers are objects to which no row points, at most [mostLeftovers]. What is younger than [leftoverAge] is not among them: its row may be on
 	// its way.
 	Leftovers []blob.Listed
 	More      int  // leftovers besides those
-	Working   bool // there are tasks: their work may be half done
+	Working   bool // there are tasks that are due, or will be within [workingSoon]: their work may be half done
 }
 
 const (
 	leftoverAge   = time.Hour
 	mostLeftovers = 1000
+	workingSoon   = time.Minute
 )
 
 // RowKinds are the kinds of rows of which it is known what they need.
@@ -50,7 +54,7 @@ func (s *Stores) CheckData(ctx context.Context, progress func(DataCheck)) (DataC
 		progress(c)
 	}, Kinds: RowKinds()}
 	var err error
-	if c.Misfits, err = rows.Walk(ctx); err != nil {
+	if c.Misfits, c.Further, err = rows.Walk(ctx); err != nil {
 		return c, err
 	}
 	if err := s.Bucket.Walk(ctx, s.leftovers(ctx, &c, func() { progress(c) })); err != nil {
@@ -62,7 +66,12 @@ func (s *Stores) CheckData(ctx context.Context, progress func(DataCheck)) (DataC
 		return c, err
 	}
 	c.Misfits = still
-	c.Working, err = dynamo.Tasks{DB: s.DB}.Any(ctx)
+	again := DataCheck{}
+	if err := s.leftovers(idempotency.Serializable(ctx), &again, func() {})(c.Leftovers); err != nil {
+		return c, err
+	}
+	c.Leftovers = again.Leftovers
+	c.Working, err = dynamo.Tasks{DB: s.DB}.AnyUntil(ctx, s.DB.Now().Add(workingSoon))
 	return c, err
 }
 
@@ -91,12 +100,13 @@ func (s *Stores) leftovers(ctx context.Context, c *DataCheck, looked func()) fun
 		var needs []dynamo.Need
 		var files []blob.Listed
 		for _, o := range all {
-			of, item := score.OwnerOf(o.Key)
+			of, item := scores.OwnerOf(o.Key)
 			need, other := needOf(o.Key)
 			switch {
 			case !item && other:
 				c.Others++
 			case o.Modified.After(young):
+				c.Young++
 			case !item:
 				needs, files = append(needs, need), append(files, o)
 			default:

@@ -52,12 +52,15 @@ func printCheck(w io.Writer, c app.DataCheck, ended error) error {
 	for _, o := range c.Leftovers {
 		_, _ = fmt.Fprintf(w, "LEFT     %s: no row points to it (%d bytes of %s)\n", o.Key, o.Size, o.Modified.Format(time.RFC3339))
 	}
+	if c.Further > 0 {
+		_, _ = fmt.Fprintf(w, "PROBLEM  %d more rows lack something\n", c.Further)
+	}
 	if c.More > 0 {
 		_, _ = fmt.Fprintf(w, "LEFT     %d more\n", c.More)
 	}
-	_, err := fmt.Fprintf(w, "Looked at %d rows and %d objects. %d rows need nothing that is checked. %d objects are not Taggie's.\n", c.Rows, c.Objects, c.Unknown, c.Others)
+	_, err := fmt.Fprintf(w, "Looked at %d rows and %d objects. %d rows need nothing that is checked. %d objects are not Taggie's, and %d are too young to be left over.\n", c.Rows, c.Objects, c.Unknown, c.Others, c.Young)
 	if err == nil && c.Working && len(c.Misfits) > 0 {
-		_, err = fmt.Fprintln(w, "A server has background work to do, which may be half done: run this again before you mend anything.")
+		_, err = fmt.Fprintln(w, "Background work is due, and may be half done. Let a server run for some minutes, then run this again before you mend anything.")
 	}
 	switch {
 	case err != nil:
@@ -65,7 +68,7 @@ func printCheck(w io.Writer, c app.DataCheck, ended error) error {
 	case ended != nil:
 		return errors.New("the check ended early; `taggie tables check` says whether all tables and the bucket are there")
 	case len(c.Misfits) > 0:
-		return fmt.Errorf("%d rows lack something; docs/operating.md, \"Check the data\", says what to do", len(c.Misfits))
+		return fmt.Errorf("%d rows lack something; docs/operating.md, \"Check the data\", says what to do", len(c.Misfits)+c.Further)
 	case len(c.Leftovers) > 0:
 		return errors.New("all rows have what they need; docs/operating.md, \"Check the data\", says what to do with the objects above")
 	}

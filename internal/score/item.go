@@ -181,13 +181,12 @@ func (r ItemRef) thumbnailKey() string { return r.objectKey() + ".thumbnail" }
 // Objects are the keys under which something of an item, or of its upload, may be kept.
 func (r ItemRef) Objects() []string { return []string{r.uploadKey(), r.objectKey(), r.thumbnailKey()} }
 
-// OwnerOf returns whose item or upload an object is of, by its key; false when it is of none.
-func OwnerOf(object string) (UserID, bool) {
-	for _, prefix := range []string{itemsPrefix, uploadsPrefix} {
-		if rest, found := strings.CutPrefix(object, prefix); found {
-			owner, _, _ := strings.Cut(rest, "/")
-			return UserID(owner), true
-		}
+// ItemOf returns the item, or upload, of which an object may be; false when none has this key. The key does not tell the item's score.
+func ItemOf(object string) (ItemRef, bool) {
+	parts := strings.Split(strings.TrimSuffix(object, ".thumbnail"), "/")
+	if len(parts) != 3 {
+		return ItemRef{}, false
 	}
-	return "", false
+	ref := ItemRef{Owner: UserID(parts[1]), ID: ItemID(parts[2])}
+	return ref, slices.Contains(ref.Objects(), object)
 }

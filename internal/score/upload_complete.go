@@ -39,7 +39,7 @@ func (s *Items) Complete(ctx context.Context, in CompleteUpload) (Item, error) {
 		switch {
 		case there == nil:
 			return i, nil
-		case fault.Is(err, fault.NotFound) && !fault.Is(there, fault.NotFound): // nobody knows whether there is an item
+		case (fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict)) && !fault.Is(there, fault.NotFound): // nobody knows whether there is an item
 			return Item{}, there
 		}
 		if why, ok := errors.AsType[*fault.Error](err); ok && why.Kind == fault.Invalid { // the bytes will never be what they were to be
