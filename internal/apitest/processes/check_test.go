@@ -21,33 +21,27 @@ import (
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/apitest"
 	"github.com/taggie/taggie/internal/app"
-	"github.com/taggie/taggie/internal/demo"
 	"github.com/taggie/taggie/internal/score"
 )
 
-// filled is a server with the small demo set, and some of what that lacks.
-func filled(t *testing.T) *apitest.Server {
-	t.Helper()
-	s := apitest.NewServer(t)
-	require.NoError(t, <-load(s))
-	ada := s.User("ada.checks@example.com")
+// fill makes some of all that rows are about.
+func fill(s *apitest.Server) {
+	s.T.Helper()
+	ada, grace := s.User("ada.checks@example.com"), s.User("grace.checks@example.com")
 	ids := ada.Notes(2, func(_ int, input apitest.Vars) { input["tags"] = []string{"work"} })
-	ada.Share(ids, s.User("grace.checks@example.com"))
-	ada.Mutate("updateNote", "note { id }", apitest.Vars{"id": ids[0], "title": "other", "expectedVersion": 1})
-	ada.Mutate("deleteNote", "deletedNoteId", apitest.Vars{"id": ids[1]})
+	ada.Share(ids, grace)
+	ada.Must(`mutation($id: ID!) { updateNote(input: {noteId: $id, title: "other"}) { note { id } } }`, apitest.Vars{"id": ids[0]})
+	ada.Must(`mutation($id: ID!) { deleteNote(input: {noteId: $id}) { deletedNote { noteId } } }`, apitest.Vars{"id": ids[1]})
 	space := ada.Space("checked")
-	space.Member(s.User("alan.checks@example.com"), "READER")
+	space.Member(grace, "READER")
 	space.Declare("byName", "Thing", "STRING", "name")
 	space.Set("Thing", "one", apitest.Vars{"name": "One"})
-	return s
-}
-
-// load loads the small demo set while the server does what it does in the background.
-func load(s *apitest.Server) <-chan error {
-	loaded := make(chan error, 1)
-	s.Works()
-	go s.During(func() { loaded <- demo.Small(dynamotest.Soon(s.T, time.Minute), app.DemoOptions(s.URL, s.Local)) })
-	return loaded
+	item := ada.Uploads(apitest.Staves(s.T, 1), apitest.Vars{})
+	of := ada.Score("Suite", []string{"slower"}, item)
+	ada.Must(apitest.UpdateScore, apitest.Vars{"input": apitest.Vars{"scoreId": of, "access": "PUBLIC"}})
+	ada.Snapshot(of, "first")
+	ada.Tags(item, apitest.Vars{"value": "Viola"}, apitest.Vars{"value": "mine", "visibility": "PRIVATE"})
+	s.Labelled(3, 1)
 }
 
 // ahead are the stores two hours from now.
@@ -69,7 +63,8 @@ func checked(t *testing.T, s *app.Stores) app.DataCheck {
 // Whatever a row needs is missed when it is gone, kind by kind.
 func TestACheckMissesWhateverARowNeeds(t *testing.T) {
 	t.Parallel()
-	s := filled(t)
+	s := apitest.NewServer(t)
+	fill(s)
 	c := checked(t, stores(s))
 	require.Empty(t, c.Misfits)
 	assert.Positive(t, c.Objects)
@@ -146,12 +141,15 @@ func TestACheckFindsNothingWhileOthersWrite(t *testing.T) {
 	t.Parallel()
 	s := apitest.NewServer(t)
 	s.Faults.RowByRow(func(context.Context, int, int) { runtime.Gosched() })
-	loaded := load(s)
+	filled := make(chan struct{})
+	go func() {
+		defer close(filled)
+		fill(s)
+	}()
 	for rounds := 1; ; rounds++ {
 		assert.Empty(t, checked(t, stores(s)).Misfits)
 		select {
-		case err := <-loaded:
-			require.NoError(t, err)
+		case <-filled:
 			assert.Greater(t, rounds, 1)
 			return
 		default:
