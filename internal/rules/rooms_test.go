@@ -108,6 +108,7 @@ var rooms = map[string][]string{
 	"internal/apitest/limits":        {"*"},
 	"internal/apitest/notes":         {"*"},
 	"internal/apitest/permissions":   {"*"},
+	"internal/apitest/checks":        {"*"},
 	"internal/apitest/processes":     {"*"},
 	"internal/apitest/projects":      {"*"},
 	"internal/apitest/queues":        {"*"},

@@ -1,0 +1,9 @@
+package checks
+
+import (
+	"testing"
+
+	"github.com/taggie/taggie/internal/apitest"
+)
+
+func TestMain(m *testing.M) { apitest.Main(m) }
