@@ -106,7 +106,11 @@ func (r *Rebuilder) serveOnce(ctx context.Context, p project.ID) {
 		}
 	}()
 	began := r.Now()
-	done, err := r.Rebuild(ctx, p, false)
+	var done bool
+	there, err := r.there(ctx, p)
+	if there {
+		done, err = r.Rebuild(ctx, p, false)
+	}
 	switch {
 	case errors.Is(err, ErrRebuilding) || ctx.Err() != nil:
 	case err != nil:
@@ -114,6 +118,13 @@ func (r *Rebuilder) serveOnce(ctx context.Context, p project.ID) {
 	case done:
 		r.Log.InfoContext(ctx, "a queue was rebuilt", "project", p, "took", r.Now().Sub(began))
 	}
+}
+
+// there reports whether the project has a queue. One that is being erased has none: what is still told of it would leave
+// something in Redis after everything was removed.
+func (r *Rebuilder) there(ctx context.Context, id project.ID) (bool, error) {
+	p, err := domain.First(r.Truth.ProjectsByID(ctx, "", []project.ID{id}))
+	return err == nil && p.Deletion.State != project.Erasing, domain.IgnoreMissing(err)
 }
 
 // begin makes the queue of a project that has no items.

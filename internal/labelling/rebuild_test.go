@@ -44,6 +44,46 @@ func TestAnEmptyRedisIsNoticed(t *testing.T) {
 	}
 }
 
+// begins writes down of which projects a rebuild was begun.
+type begins struct {
+	labelling.Coordinator
+	mu sync.Mutex
+	of []project.ID
+}
+
+func (b *begins) Begin(ctx context.Context, p project.ID, token string, always bool) (bool, error) {
+	b.mu.Lock()
+	b.of = append(b.of, p)
+	b.mu.Unlock()
+	return b.Coordinator.Begin(ctx, p, token, always)
+}
+
+// What is told late of a project that is erased must not leave anything in Redis.
+func TestNoQueueIsMadeOfWhatIsErased(t *testing.T) {
+	w := newWorld(t, 5, queue.Options{})
+	w.flush()
+	const gone, erasing = project.ID("gone"), project.ID("erasing")
+	w.truth.projects[erasing] = project.Project{ID: erasing, Deletion: project.Deletion{State: project.Erasing}}
+	seen := &begins{Coordinator: w.queue}
+	w.options.Coordinator = seen
+	w.serve()
+	before := w.truth.calls["ProjectsByID"]
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { assert.NoError(t, w.rebuild.Run(ctx)) })
+	for _, p := range []project.ID{gone, erasing, w.project} {
+		w.rebuild.Want(p)
+	}
+	require.Eventually(t, func() bool {
+		w.truth.mu.Lock()
+		defer w.truth.mu.Unlock()
+		return w.truth.calls["ProjectsByID"] >= before+3 // all were looked at
+	}, 5*time.Second, time.Millisecond)
+	stop()
+	running.Wait()
+	assert.Equal(t, []project.ID{w.project}, seen.of)
+}
+
 func TestAProjectThatIsCreatedIsReadyAtOnce(t *testing.T) {
 	w := newWorld(t, 0, queue.Options{})
 	w.flush()
