@@ -216,6 +216,10 @@ func Many(id string, n int) []string {
 	return list
 }
 
+// patient is the deadline of operations unless a test is about it, the longest that a server may have: it is not about how fast a
+// busy machine is.
+const patient = 30 * time.Second
+
 // Within sets the deadline of operations.
 func Within(d time.Duration) func(*config.Config) {
 	return func(c *config.Config) { c.OperationTimeout = d }

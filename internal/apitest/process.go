@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -72,7 +73,7 @@ func StartProcess(t *testing.T, env []string, addr string) (s *Server, kill func
 	require.NoError(t, err)
 	s = &Server{T: t, URL: "http://" + addr, Logs: &LockedBuffer{}}
 	command := exec.Command(binary)
-	command.Env = append(append(os.Environ(), env...), AsServer+"=yes", "TAGGIE_ADDR="+addr)
+	command.Env = slices.Concat(os.Environ(), []string{"TAGGIE_OPERATION_TIMEOUT=" + patient.String()}, env, []string{AsServer + "=yes", "TAGGIE_ADDR=" + addr})
 	command.Stdout, command.Stderr = s.Logs, s.Logs
 	require.NoError(t, command.Start())
 	kill = func() {

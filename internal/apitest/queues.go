@@ -99,12 +99,17 @@ func (l Crew) Finished(who *Client, h Held, change ...Vars) string {
 	return a.Str("result.effort.id")
 }
 
-// BecomesSo waits until what is asked of the project is as it should be: what follows a change comes a moment later.
+// BecomesSo waits until what is asked of the project is as it should be: what follows a change comes a moment later, and meanwhile the
+// queue may be rebuilt.
 func (l Crew) BecomesSo(who *Client, fields string, so func(p *Answer) bool) *Answer {
 	l.T.Helper()
 	var p *Answer
 	require.Eventually(l.T, func() bool {
-		a := who.Must(`query($p: ID!) { project(id: $p) { `+fields+` } }`, Vars{"p": l.ID})
+		a := who.Do(`query($p: ID!) { project(id: $p) { `+fields+` } }`, Vars{"p": l.ID})
+		if len(a.Errors) > 0 {
+			p = a
+			return false
+		}
 		p = &Answer{T: l.T, Body: a.Body, Data: a.At("project").(map[string]any)}
 		return so(p)
 	}, Patience, 20*time.Millisecond, "it does not become so: %v", &lastly{&p})

@@ -120,7 +120,7 @@ func newWorld(t *testing.T) *world {
 			Users: users, Notes: notes, Entities: entities, Projects: projects, Labelling: queues.service,
 			Scores: scores, Items: items, FileTags: tags, Observe: metrics.Batch,
 		},
-		SignIn: users.SignIn, Auth: w.local, Metrics: metrics, Log: log, OperationTimeout: 10 * time.Second,
+		SignIn: users.SignIn, Auth: w.local, Metrics: metrics, Log: log, OperationTimeout: time.Minute,
 	})
 	require.NoError(t, err)
 
