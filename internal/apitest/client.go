@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -223,6 +224,16 @@ const patient = 30 * time.Second
 // Within sets the deadline of operations.
 func Within(d time.Duration) func(*config.Config) {
 	return func(c *config.Config) { c.OperationTimeout = d }
+}
+
+// Wrote reports whether the answer counts a call of DynamoDB that is not known to read only.
+func (a *Answer) Wrote() bool {
+	for name := range a.Extensions.Dynamo.Operations {
+		if !slices.Contains([]string{"GetItem", "BatchGetItem", "TransactGetItems", "Query"}, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // Raw returns the data of an answer, byte by byte.

@@ -146,7 +146,7 @@ func (w *walk) judge(y way, a *apitest.Answer) {
 		w.results["Mutation."+name] = outcome
 	}
 	accepted := outcome == value
-	if !accepted && !wrote(a) {
+	if !accepted && !a.Wrote() {
 		w.refused = append(w.refused, y.line())
 		return
 	}
@@ -176,16 +176,6 @@ func (w *walk) judge(y way, a *apitest.Answer) {
 			w.last = snapshot{}
 		}
 	}
-}
-
-// wrote reports whether the answer counts a call of DynamoDB that is not known to read only.
-func wrote(a *apitest.Answer) bool {
-	for name := range a.Extensions.Dynamo.Operations {
-		if !slices.Contains([]string{"GetItem", "BatchGetItem", "Query"}, name) {
-			return true
-		}
-	}
-	return false
 }
 
 // The outcomes that are not error codes or problems.

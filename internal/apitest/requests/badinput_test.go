@@ -129,6 +129,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 	}...)
 
 	before := state(ada) + state(bob)
+	unchanged := func() { assert.True(t, before == state(ada)+state(bob), "nothing has changed") } // the two would fill pages
 	for _, c := range cases {
 		t.Run(c.mutation+" "+c.reason, func(t *testing.T) {
 			who := ada
@@ -140,9 +141,12 @@ func TestBadInputChangesNothing(t *testing.T) {
 			a.Fails(c.code, c.field)
 			a.TellsNothingInner()
 			assert.False(t, a.Errors[0].Extensions.Retryable)
-			assert.True(t, before == state(ada)+state(bob), "nothing has changed") // the two would fill pages
+			if a.Wrote() {
+				unchanged()
+			}
 		})
 	}
+	unchanged()
 	assert.Nil(t, nobody.Must("{ viewer { id } }", nil).At("viewer"))
 }
 
