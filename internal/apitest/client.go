@@ -217,16 +217,16 @@ func Many(id string, n int) []string {
 	return list
 }
 
-// patient is the deadline of operations unless a test is about it, the longest that a server may have: it is not about how fast a
-// busy machine is.
-const patient = 30 * time.Second
+// operationTimeout is the deadline of operations unless a test is about it: the longest that settings allow, so that no test fails because the
+// machine is busy.
+const operationTimeout = 30 * time.Second
 
 // Within sets the deadline of operations.
 func Within(d time.Duration) func(*config.Config) {
 	return func(c *config.Config) { c.OperationTimeout = d }
 }
 
-// Wrote reports whether the answer counts a call of DynamoDB that is not known to read only.
+// Wrote reports whether the answer counts a call of DynamoDB that is not known to read only. What is written to Redis and S3 alone is not counted.
 func (a *Answer) Wrote() bool {
 	for name := range a.Extensions.Dynamo.Operations {
 		if !slices.Contains([]string{"GetItem", "BatchGetItem", "TransactGetItems", "Query"}, name) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	truth "github.com/taggie/taggie/dynamo/labelling"
@@ -99,20 +100,24 @@ func (l Crew) Finished(who *Client, h Held, change ...Vars) string {
 	return a.Str("result.effort.id")
 }
 
-// BecomesSo waits until what is asked of the project is as it should be: what follows a change comes a moment later, and meanwhile the
-// queue may be rebuilt.
+// BecomesSo waits until what is asked of the project is as it should be: what follows a change comes a moment later, and a rebuild may
+// take longer than the mutation that began it.
 func (l Crew) BecomesSo(who *Client, fields string, so func(p *Answer) bool) *Answer {
 	l.T.Helper()
 	var p *Answer
 	require.Eventually(l.T, func() bool {
 		a := who.Do(`query($p: ID!) { project(id: $p) { `+fields+` } }`, Vars{"p": l.ID})
-		if len(a.Errors) > 0 {
-			p = a
+		p = a
+		if len(a.Errors) == 1 && a.Errors[0].Message == labelling.ErrNotReady.Message {
 			return false
+		}
+		if !assert.Empty(l.T, a.Errors, "%s", a.Body) {
+			return true
 		}
 		p = &Answer{T: l.T, Body: a.Body, Data: a.At("project").(map[string]any)}
 		return so(p)
 	}, Patience, 20*time.Millisecond, "it does not become so: %v", &lastly{&p})
+	require.Empty(l.T, p.Errors)
 	return p
 }
 

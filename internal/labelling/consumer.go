@@ -62,9 +62,13 @@ func (c *Consumer) Handle(ctx context.Context, m Message) error {
 	}
 	// While the project is rebuilt nothing is followed. Thousands of messages may come meanwhile, and what they read would slow it down.
 	if _, err := c.Coordinator.State(ctx, h.Project); err != nil {
-		if errors.Is(err, ErrNotReady) {
-			c.rebuild.Want(h.Project)
+		if !errors.Is(err, ErrNotReady) {
+			return err
 		}
+		if _, lasts := c.lasting(ctx, h.Project); fault.Is(lasts, fault.NotFound) {
+			return nil // nobody will follow it
+		}
+		c.rebuild.Want(h.Project)
 		return err
 	}
 	read := h.read(ctx)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taggie/taggie/internal/domain"
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/project"
 )
 
@@ -105,13 +106,17 @@ func (r *Rebuilder) serveOnce(ctx context.Context, p project.ID) {
 			r.Log.ErrorContext(ctx, "rebuilding a queue panicked", "project", p, "panic", v, "stack", string(debug.Stack()))
 		}
 	}()
-	began := r.Now()
-	var done bool
-	there, err := r.there(ctx, p)
-	if there {
-		done, err = r.Rebuild(ctx, p, false)
+	// Many want it while somebody else does it. That is asked of Redis alone.
+	if _, err := r.Coordinator.State(ctx, p); err == nil {
+		return
 	}
+	if _, is, err := r.Coordinator.Rebuilding(ctx, p); err == nil && is {
+		return
+	}
+	began := r.Now()
+	done, err := r.Rebuild(ctx, p, false)
 	switch {
+	case fault.Is(err, fault.NotFound): // what is told late of a project that was erased
 	case errors.Is(err, ErrRebuilding) || ctx.Err() != nil:
 	case err != nil:
 		r.Log.ErrorContext(ctx, "a queue was not rebuilt; it is tried again", "project", p, "error", err)
@@ -120,11 +125,16 @@ func (r *Rebuilder) serveOnce(ctx context.Context, p project.ID) {
 	}
 }
 
-// there reports whether the project has a queue. One that is being erased has none: what is still told of it would leave
-// something in Redis after everything was removed.
-func (r *Rebuilder) there(ctx context.Context, id project.ID) (bool, error) {
-	p, err := domain.First(r.Truth.ProjectsByID(ctx, "", []project.ID{id}))
-	return err == nil && p.Deletion.State != project.Erasing, domain.IgnoreMissing(err)
+// lasting returns a project of which a queue may be made. NotFound when it is gone or being erased: nothing would remove what is
+// made after [Forgetter.Forget].
+//
+// Cost: 1 consistent read of one key.
+func (o Options) lasting(ctx context.Context, id project.ID) (project.Project, error) {
+	p, err := domain.First(o.Truth.ProjectsByID(ctx, "", []project.ID{id}))
+	if err == nil && p.Deletion.State == project.Erasing {
+		err = fault.New(fault.NotFound, "the project is being erased")
+	}
+	return p, err
 }
 
 // begin makes the queue of a project that has no items.
@@ -160,7 +170,8 @@ func (r *Rebuilder) abort(ctx context.Context, p project.ID, token string) {
 	}
 }
 
-// Rebuild makes the queue of a project anew, also when it is there if always is set, and reports whether it did. [ErrRebuilding].
+// Rebuild makes the queue of a project anew, also when it is there if always is set, and reports whether it did. [ErrRebuilding]; NotFound
+// when the project is gone or being erased.
 //
 // The result is exact: it is what the queue would be had it followed every transition once. For that, each item and each of its
 // efforts has to be added in a state that the truth had at one moment, and the transitions after this moment, and no others, have
@@ -181,6 +192,9 @@ func (r *Rebuilder) abort(ctx context.Context, p project.ID, token string) {
 //
 // An effort that was undone counts for nothing.
 func (r *Rebuilder) Rebuild(ctx context.Context, p project.ID, always bool) (bool, error) {
+	if _, err := r.lasting(ctx, p); err != nil {
+		return false, err
+	}
 	token, since := r.NewID(), r.Now().Add(-recent)
 	if began, err := r.Coordinator.Begin(ctx, p, token, always); err != nil || !began {
 		return false, err
@@ -202,7 +216,7 @@ func (r *Rebuilder) now(p project.ID) (err error) {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("rebuild a queue: panic: %v\n%s", v, debug.Stack())
 		}
-		if err != nil && !errors.Is(err, ErrRebuilding) {
+		if domain.IgnoreMissing(err) != nil && !errors.Is(err, ErrRebuilding) {
 			r.Log.ErrorContext(ctx, "a queue was not rebuilt", "project", p, "error", err)
 		}
 	}()
@@ -383,10 +397,6 @@ func (w *rebuilding) outbox(ctx context.Context) ([]Transition, error) {
 }
 
 func (w *rebuilding) commit(ctx context.Context) error {
-	p, err := domain.First(w.Truth.ProjectsByID(ctx, "", []project.ID{w.project}))
-	if err != nil {
-		return err
-	}
 	teams, err := domain.First(w.Truth.ListTeams(ctx, []project.ID{w.project}))
 	if err != nil {
 		return err
@@ -395,6 +405,13 @@ func (w *rebuilding) commit(ctx context.Context) error {
 		if err := w.load(ctx, part); err != nil {
 			return err
 		}
+	}
+	// An erasure waits twice as long from its beginning before it removes the mark, and what is in Redis later.
+	ctx, cancel := context.WithTimeout(ctx, Settle)
+	defer cancel()
+	p, err := w.lasting(ctx, w.project)
+	if err != nil {
+		return err
 	}
 	settings, err := w.settings(ctx, p)
 	if err != nil {

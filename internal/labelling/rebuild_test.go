@@ -2,6 +2,7 @@ package labelling_test
 
 import (
 	"context"
+	"encoding/json"
 	"math/rand/v2"
 	"strconv"
 	"sync"
@@ -61,27 +62,60 @@ func (b *begins) Begin(ctx context.Context, p project.ID, token string, always b
 // What is told late of a project that is erased must not leave anything in Redis.
 func TestNoQueueIsMadeOfWhatIsErased(t *testing.T) {
 	w := newWorld(t, 5, queue.Options{})
-	w.flush()
-	const gone, erasing = project.ID("gone"), project.ID("erasing")
-	w.truth.projects[erasing] = project.Project{ID: erasing, Deletion: project.Deletion{State: project.Erasing}}
-	seen := &begins{Coordinator: w.queue}
-	w.options.Coordinator = seen
-	w.serve()
-	before := w.truth.calls["ProjectsByID"]
-	ctx, stop := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { assert.NoError(t, w.rebuild.Run(ctx)) })
-	for _, p := range []project.ID{gone, erasing, w.project} {
-		w.rebuild.Want(p)
+	for _, state := range []project.DeletionState{"gone", project.Deleting, project.Deleted, project.Reinstating, project.Erasing} {
+		t.Run(string(state), func(t *testing.T) {
+			id := project.ID("project " + state)
+			lasts := state != "gone" && state != project.Erasing
+			if state != "gone" {
+				w.truth.projects[id] = project.Project{ID: id, Version: 1, Deletion: project.Deletion{State: state}}
+			}
+			for _, always := range []bool{false, true} {
+				seen := &begins{Coordinator: w.queue}
+				w.options.Coordinator = seen
+				w.serve()
+				_, err := w.rebuild.Rebuild(t.Context(), id, always)
+				assert.Equal(t, !lasts, fault.Is(err, fault.NotFound), "%v", err)
+				assert.Equal(t, lasts, len(seen.of) == 1)
+			}
+			body, err := json.Marshal(labelling.Transition{Project: id, Item: "item", Version: 2})
+			require.NoError(t, err)
+			w.flush()
+			err = w.consumer.Handle(t.Context(), labelling.Message{Body: body})
+			if lasts {
+				require.ErrorIs(t, err, labelling.ErrNotReady, "it is followed later")
+				return
+			}
+			require.NoError(t, err, "nobody will follow it")
+			assert.Empty(t, w.keys(id))
+		})
 	}
-	require.Eventually(t, func() bool {
-		w.truth.mu.Lock()
-		defer w.truth.mu.Unlock()
-		return w.truth.calls["ProjectsByID"] >= before+3 // all were looked at
-	}, 5*time.Second, time.Millisecond)
-	stop()
-	running.Wait()
-	assert.Equal(t, []project.ID{w.project}, seen.of)
+}
+
+// A project may be erased while its queue is being made.
+func TestARebuildGivesWayToAnErasure(t *testing.T) {
+	w := newWorld(t, 5, queue.Options{})
+	w.flush()
+	w.truth.setBefore(func(what string) error {
+		if what == "ListTeams" {
+			w.truth.mu.Lock()
+			defer w.truth.mu.Unlock()
+			p := w.truth.projects[w.project]
+			p.Deletion.State = project.Erasing
+			w.truth.projects[w.project] = p
+		}
+		return nil
+	})
+	_, err := w.rebuild.Rebuild(t.Context(), w.project, false)
+	assert.True(t, fault.Is(err, fault.NotFound), "%v", err)
+	assert.Empty(t, w.keys(w.project))
+}
+
+// keys are those of a project in Redis.
+func (w *world) keys(p project.ID) []string {
+	w.t.Helper()
+	all, err := w.client.Keys(w.t.Context(), "*"+string(p)+"*").Result()
+	require.NoError(w.t, err)
+	return all
 }
 
 func TestAProjectThatIsCreatedIsReadyAtOnce(t *testing.T) {

@@ -68,5 +68,5 @@ func TestDrainingDoesNotWaitForADelayThatIsNotSet(t *testing.T) {
 	stop()
 	start := time.Now()
 	require.NoError(t, s.App.Serve(ctx, listener, func(context.Context) {}))
-	assert.Less(t, time.Since(start), s.App.Cfg.OperationTimeout)
+	assert.Less(t, time.Since(start), 10*time.Second)
 }

@@ -129,8 +129,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 	}...)
 
 	before := state(ada) + state(bob)
-	unchanged := func() { assert.True(t, before == state(ada)+state(bob), "nothing has changed") } // the two would fill pages
-	for _, c := range cases {
+	for n, c := range cases {
 		t.Run(c.mutation+" "+c.reason, func(t *testing.T) {
 			who := ada
 			if c.mutation == "createUser" {
@@ -141,12 +140,11 @@ func TestBadInputChangesNothing(t *testing.T) {
 			a.Fails(c.code, c.field)
 			a.TellsNothingInner()
 			assert.False(t, a.Errors[0].Extensions.Retryable)
-			if a.Wrote() {
-				unchanged()
+			if looks(a, n, len(cases)) {
+				assert.True(t, before == state(ada)+state(bob), "this or one of the %d before changed something", together-1) // the two would fill pages
 			}
 		})
 	}
-	unchanged()
 	assert.Nil(t, nobody.Must("{ viewer { id } }", nil).At("viewer"))
 }
 
