@@ -217,9 +217,9 @@ func Many(id string, n int) []string {
 	return list
 }
 
-// operationTimeout is the deadline of operations unless a test is about it: the longest that settings allow, so that no test fails because the
+// OperationTimeout is the deadline of operations unless a test is about it: the longest that settings allow, so that no test fails because the
 // machine is busy.
-const operationTimeout = 30 * time.Second
+const OperationTimeout = 30 * time.Second
 
 // Within sets the deadline of operations.
 func Within(d time.Duration) func(*config.Config) {

@@ -73,7 +73,7 @@ func StartProcess(t *testing.T, env []string, addr string) (s *Server, kill func
 	require.NoError(t, err)
 	s = &Server{T: t, URL: "http://" + addr, Logs: &LockedBuffer{}}
 	command := exec.Command(binary)
-	command.Env = slices.Concat(os.Environ(), []string{"TAGGIE_OPERATION_TIMEOUT=" + operationTimeout.String()}, env, []string{AsServer + "=yes", "TAGGIE_ADDR=" + addr})
+	command.Env = slices.Concat(os.Environ(), []string{"TAGGIE_OPERATION_TIMEOUT=" + OperationTimeout.String()}, env, []string{AsServer + "=yes", "TAGGIE_ADDR=" + addr})
 	command.Stdout, command.Stderr = s.Logs, s.Logs
 	require.NoError(t, command.Start())
 	kill = func() {

@@ -59,7 +59,7 @@ func NewServer(t *testing.T, change ...func(*config.Config)) *Server {
 	cfg, err := config.Load([]string{"TAGGIE_DATA=" + t.TempDir(), "TAGGIE_ADDR=127.0.0.1:0", "TAGGIE_TABLE_PREFIX=t" + strings.ReplaceAll(uuid.NewString(), "-", "") + "_"})
 	require.NoError(t, err)
 	cfg.CostBudget, cfg.CostRate = 1_000_000_000, 1_000_000_000 // tests ask for more than a user does
-	cfg.OperationTimeout = operationTimeout
+	cfg.OperationTimeout = OperationTimeout
 	for _, f := range change {
 		f(&cfg)
 	}

@@ -60,13 +60,14 @@ func (c *Consumer) Handle(ctx context.Context, m Message) error {
 	if err := json.Unmarshal(m.Body, &h.Transition); err != nil {
 		return fmt.Errorf("read a message: %w", err)
 	}
-	// While the project is rebuilt nothing is followed. Thousands of messages may come meanwhile, and what they read would slow it down.
+	// While the project is rebuilt nothing is followed. Thousands of messages may come meanwhile, and what they read would slow it down: so
+	// no more is read than the project.
 	if _, err := c.Coordinator.State(ctx, h.Project); err != nil {
 		if !errors.Is(err, ErrNotReady) {
 			return err
 		}
 		if _, lasts := c.lasting(ctx, h.Project); fault.Is(lasts, fault.NotFound) {
-			return nil // nobody will follow it
+			return nil // the project is erased: nobody will follow it
 		}
 		c.rebuild.Want(h.Project)
 		return err

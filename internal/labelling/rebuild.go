@@ -106,7 +106,7 @@ func (r *Rebuilder) serveOnce(ctx context.Context, p project.ID) {
 			r.Log.ErrorContext(ctx, "rebuilding a queue panicked", "project", p, "panic", v, "stack", string(debug.Stack()))
 		}
 	}()
-	// Many want it while somebody else does it. That is asked of Redis alone.
+	// Many servers may want it while one does it: Redis tells that, so DynamoDB is not asked.
 	if _, err := r.Coordinator.State(ctx, p); err == nil {
 		return
 	}
@@ -406,7 +406,7 @@ func (w *rebuilding) commit(ctx context.Context) error {
 			return err
 		}
 	}
-	// An erasure waits twice as long from its beginning before it removes the mark, and what is in Redis later.
+	// An erasure waits twice as long before it removes the mark, and longer before it removes what is in Redis.
 	ctx, cancel := context.WithTimeout(ctx, Settle)
 	defer cancel()
 	p, err := w.lasting(ctx, w.project)

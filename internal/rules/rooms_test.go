@@ -103,12 +103,12 @@ var rooms = map[string][]string{
 
 	// Tests of the whole server, by subject, and rules about this tree.
 	"internal/apitest":               {"*"},
+	"internal/apitest/checks":        {"*"},
 	"internal/apitest/entities":      {"*"},
 	"internal/apitest/fleets":        {"*"},
 	"internal/apitest/limits":        {"*"},
 	"internal/apitest/notes":         {"*"},
 	"internal/apitest/permissions":   {"*"},
-	"internal/apitest/checks":        {"*"},
 	"internal/apitest/processes":     {"*"},
 	"internal/apitest/projects":      {"*"},
 	"internal/apitest/queues":        {"*"},

@@ -23,7 +23,7 @@ import (
 // wants to see what is in them.
 func TestAPageOfLargeEntities(t *testing.T) {
 	const many = 300
-	s := apitest.NewServer(t, apitest.Within(time.Minute))
+	s := apitest.NewServer(t, apitest.Within(time.Minute)) // which is not about how fast the engine is
 	r := s.User("ada@example.com").Space("Large")
 	r.Declare("by-name", "Large", "STRING", "name")
 	store := entities.Store{DB: s.DB}
@@ -69,7 +69,7 @@ func TestAPageOfLargeEntities(t *testing.T) {
 
 // What is read of an item without its metadata is all else, in every list and by id.
 func TestItemsWithoutTheirMetadata(t *testing.T) {
-	s := apitest.NewServer(t, apitest.Within(time.Minute))
+	s := apitest.NewServer(t)
 	l := s.User("ada@example.com").Project("Birds")
 	var file strings.Builder
 	for i := range 3 {

@@ -122,7 +122,7 @@ func startAs(t *testing.T, command cli.ServeCommand, env []string, addr string) 
 	logs := &apitest.LockedBuffer{}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- command.Run(ctx, &cli.Terminal{Environ: slices.Concat([]string{"TAGGIE_OPERATION_TIMEOUT=30s"}, env, []string{"TAGGIE_ADDR=" + addr}), Stdout: logs, Stderr: logs})
+		ended <- command.Run(ctx, &cli.Terminal{Environ: slices.Concat([]string{"TAGGIE_OPERATION_TIMEOUT=" + apitest.OperationTimeout.String()}, env, []string{"TAGGIE_ADDR=" + addr}), Stdout: logs, Stderr: logs})
 	}()
 	s := &apitest.Server{T: t, URL: "http://" + addr, Logs: logs}
 	require.Eventually(t, func() bool {
