@@ -16,7 +16,7 @@ func ExampleLoader() {
 		}
 		return values, nil
 	}
-	l := newLoader(context.Background(), "words", func(string, int) {}, read)
+	l := newLoader(context.Background(), "words", unobserved, read)
 	l.Prefetch([]string{"a", "b"})
 	fmt.Println(l.Load(context.Background(), "b"))
 	// Output:

@@ -38,7 +38,7 @@ var there = func() <-chan struct{} {
 	return done
 }()
 
-func newLoader[K comparable, V any](ctx context.Context, name string, observe func(loader string, keys int), fetch func(context.Context, []K) ([]V, []error)) *Loader[K, V] {
+func newLoader[K comparable, V any](ctx context.Context, name string, observe Observe, fetch func(context.Context, []K) ([]V, []error)) *Loader[K, V] {
 	l := &Loader[K, V]{}
 	l.fetch = func(keys []K) (values []V, errs []error) {
 		defer func() {
@@ -47,9 +47,10 @@ func newLoader[K comparable, V any](ctx context.Context, name string, observe fu
 				values, errs = mistake[V](len(keys), fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 			}
 		}()
-		observe(name, len(keys))
 		// The context of the response, not that of the first caller, whose end would fail everybody's batch.
-		values, errs = fetch(ctx, keys)
+		within, done := observe(ctx, name, len(keys))
+		defer done()
+		values, errs = fetch(within, keys)
 		if len(values) != len(keys) || errs != nil && len(errs) != len(keys) {
 			return mistake[V](len(keys), fmt.Errorf("%s: %d values and %d errors for %d keys", name, len(values), len(errs), len(keys)))
 		}

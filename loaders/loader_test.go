@@ -69,7 +69,7 @@ func (s *source) readTwice() []int {
 }
 
 func newTestLoader(t *testing.T, fetch func(context.Context, []int) ([]int, []error)) *Loader[int, int] {
-	return newLoader(t.Context(), "test", func(string, int) {}, fetch)
+	return newLoader(t.Context(), "test", unobserved, fetch)
 }
 
 func soon(t *testing.T) context.Context {
@@ -158,7 +158,7 @@ func TestSourceThatBreaksItsPromise(t *testing.T) {
 
 func TestPanicOfTheObserverIsAnError(t *testing.T) {
 	var s source
-	l := newLoader(t.Context(), "test", func(string, int) { panic("observer") }, s.fetch)
+	l := newLoader(t.Context(), "test", func(context.Context, string, int) (context.Context, func()) { panic("observer") }, s.fetch)
 	_, err := l.Load(soon(t), 1)
 	assert.True(t, fault.Is(err, fault.Internal), "got %v", err)
 }
@@ -199,7 +199,7 @@ func TestFirstCallersCancellationHarmsNobody(t *testing.T) {
 func TestAResponseThatEndsEndsItsReads(t *testing.T) {
 	s := source{hold: make(chan struct{}), started: make(chan struct{}, 1)}
 	response, end := context.WithCancel(t.Context())
-	l := newLoader(response, "test", func(string, int) {}, s.fetch)
+	l := newLoader(response, "test", unobserved, s.fetch)
 	done := make(chan error, 1)
 	go func() {
 		_, err := l.Load(t.Context(), 1)

@@ -50,8 +50,15 @@ type Sources struct {
 	Scores    *score.Service
 	Items     *score.Items
 	FileTags  *filetag.Service
-	Light     Light                         // for responses that do not show what may be large
-	Observe   func(loader string, keys int) // told of each batch; may be nil
+	Light     Light   // for responses that do not show what may be large
+	Observe   Observe // told of each batch; may be nil
+}
+
+// Observe is told of each batch before it is read; the batch is read within the context that it returns, and done ends it.
+type Observe func(ctx context.Context, loader string, keys int) (_ context.Context, done func())
+
+func unobserved(ctx context.Context, _ string, _ int) (context.Context, func()) {
+	return ctx, func() {}
 }
 
 // Light are services that leave out what may be large; the full ones are used in the place of nil.
@@ -91,7 +98,7 @@ func (s Sources) lightest(shows Shows) Sources {
 func New(ctx context.Context, from Sources, shows Shows) *Loaders {
 	from = from.lightest(shows)
 	if from.Observe == nil {
-		from.Observe = func(string, int) {}
+		from.Observe = unobserved
 	}
 	r := &response{ctx: ctx, observe: from.Observe}
 	l := &Loaders{
@@ -113,7 +120,7 @@ func New(ctx context.Context, from Sources, shows Shows) *Loaders {
 // response is what the loaders of one response have in common.
 type response struct {
 	ctx     context.Context
-	observe func(loader string, keys int)
+	observe Observe
 	clear   []func()
 }
 

@@ -31,7 +31,7 @@ func TestClearForgetsEveryLoader(t *testing.T) {
 
 func TestClearedValuesAreReadAgain(t *testing.T) {
 	var s source
-	r := &response{ctx: t.Context(), observe: func(string, int) {}}
+	r := &response{ctx: t.Context(), observe: unobserved}
 	l := register(r, "test", s.fetch)
 	all := &Loaders{clear: r.clear}
 	l.Prefetch([]int{1})

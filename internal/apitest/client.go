@@ -62,6 +62,7 @@ type Error struct {
 type Answer struct {
 	T          *testing.T
 	Status     int
+	Header     http.Header `json:"-"`
 	Body       string
 	Data       map[string]any
 	Errors     []Error
@@ -99,7 +100,7 @@ func (c *Client) Send(body []byte) *Answer {
 	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(resp.Body)
 	require.NoError(c.T, err)
-	a := &Answer{T: c.T, Status: resp.StatusCode, Body: string(text)}
+	a := &Answer{T: c.T, Status: resp.StatusCode, Header: resp.Header, Body: string(text)}
 	require.NoError(c.T, json.Unmarshal(text, a), "%s", text)
 	return a
 }

@@ -83,7 +83,7 @@ func NewServer(t *testing.T, change ...func(*config.Config)) *Server {
 	require.NoError(t, bucket.Apply(t.Context(), func(blob.Step) {}))
 
 	answering, waiting := redisOf(t, cfg)
-	a, err := app.Assemble(cfg, document.Trusted{}, &app.Stores{DB: s.DB, Bucket: bucket, Redis: answering, Waiting: waiting}, metrics, log)
+	a, err := app.Assemble(cfg, document.Trusted{}, &app.Stores{DB: s.DB, Bucket: bucket, Redis: answering, Waiting: waiting}, metrics, nil, log)
 	require.NoError(t, err)
 	s.Local, s.App, s.Bucket = a.Local, a, bucket
 	web := httptest.NewServer(comparing(t, a.Handler))
@@ -192,7 +192,7 @@ func (s *Server) beside(d time.Duration, told bool) *Server {
 	require.NoError(s.T, err)
 	stores.DB = dynamo.New(dynamo.Options{Client: client, TablePrefix: s.Prefix, Now: stores.Clock.Now, Watch: metrics})
 	other.DB = stores.DB
-	a, err := app.Assemble(s.App.Cfg, document.Trusted{}, &stores, metrics, log)
+	a, err := app.Assemble(s.App.Cfg, document.Trusted{}, &stores, metrics, nil, log)
 	require.NoError(s.T, err)
 	other.Local, other.App = a.Local, a
 	web := httptest.NewServer(comparing(s.T, a.Handler))

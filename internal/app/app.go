@@ -67,7 +67,7 @@ type Application struct {
 }
 
 // Assemble wires the rooms: stores under domain services under loaders and resolvers under HTTP.
-func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *telemetry.Metrics, log *slog.Logger) (*Application, error) {
+func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *telemetry.Metrics, traces *telemetry.Traces, log *slog.Logger) (*Application, error) {
 	a := &Application{Cfg: cfg, Log: log, Stores: s, metrics: metrics, Sockets: connection.NewRegistry(connection.Bounds{})}
 	secrets, err := cursorSecrets(cfg)
 	if err != nil {
@@ -152,6 +152,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 		Documents:        edge.NewDocuments(inRedis, edge.NewLimiter(inRedis, cfg.TablePrefix+"document", edge.DocumentBurst, edge.DocumentEvery, time.Now)),
 		Trusted:          trusted,
 		Metrics:          metrics,
+		Traces:           traces,
 		Log:              log,
 		Requests:         &a.requests,
 		Console:          console.Handler(console.Options{Bucket: bucket, Pictures: append([]string{bucket}, cfg.PictureOrigins...), PathPrefix: cfg.PathPrefix}),

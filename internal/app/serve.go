@@ -68,6 +68,11 @@ func Serve(ctx context.Context, use Serving) error {
 	}
 	defer operators.close()
 
+	traces, err := telemetry.NewTraces(ctx, use.Environ, use.Version, log)
+	if err != nil {
+		return err
+	}
+	defer closeTraces(traces, log)
 	metrics := telemetry.NewMetrics()
 	s, err := OpenStores(ctx, cfg, StoresFor{Log: log, metrics: metrics, Stderr: use.Stderr})
 	if err != nil {
@@ -77,7 +82,7 @@ func Serve(ctx context.Context, use Serving) error {
 	if err := s.prepare(ctx, cfg, log); err != nil {
 		return err
 	}
-	a, err := Assemble(cfg, trusted, s, metrics, log)
+	a, err := Assemble(cfg, trusted, s, metrics, traces, log)
 	if err != nil {
 		return err
 	}
@@ -91,6 +96,15 @@ func Serve(ctx context.Context, use Serving) error {
 			a.firstDemo(ctx, "http://"+listener.Addr().String()+cfg.PathPrefix)
 		}
 	})
+}
+
+// closeTraces sends the spans that were not sent yet.
+func closeTraces(traces *telemetry.Traces, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), ending)
+	defer cancel()
+	if err := traces.Close(ctx); err != nil {
+		log.Warn("some traces were not sent", "error", err)
+	}
 }
 
 // allowed refuses to do half of the work on stores that no other process reaches: nobody could do the other half.

@@ -106,6 +106,6 @@ func (b *Budget) Settle(ctx context.Context, who, operation string, cost int) (l
 // spend goes on when the caller has gone: what is not told to Redis would be taken from a budget of this server's own. The budget's
 // patience ends it.
 func (b *Budget) spend(ctx context.Context, who, operation string, cost, ends int) ([]int64, error) {
-	return b.run(context.WithoutCancel(ctx), spend, []string{b.redis.budgetKey(b.name, who), b.redis.paidKey(b.name, who, operation)},
+	return b.run(context.WithoutCancel(ctx), "spend of a budget", spend, []string{b.redis.budgetKey(b.name, who), b.redis.paidKey(b.name, who, operation)},
 		b.rate.Capacity, b.rate.PerSecond, cost, ends, paidFor.Milliseconds(), settledFor.Milliseconds())
 }

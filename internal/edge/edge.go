@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/taggie/taggie/internal/telemetry"
 )
 
 const (
@@ -45,13 +47,13 @@ type asking struct {
 }
 
 // run carries out a script that returns whole numbers.
-func (a *asking) run(ctx context.Context, script *redis.Script, keys []string, args ...any) ([]int64, error) {
+func (a *asking) run(ctx context.Context, what string, script *redis.Script, keys []string, args ...any) ([]int64, error) {
 	if a.away() {
 		return nil, ErrAway
 	}
 	bounded, cancel := context.WithTimeout(ctx, a.patience)
 	defer cancel()
-	numbers, err := script.Run(bounded, a.redis.Client, keys, args...).Int64Slice()
+	numbers, err := script.Run(telemetry.WithScript(bounded, what), a.redis.Client, keys, args...).Int64Slice()
 	if err != nil && ctx.Err() == nil { // else it is not Redis that took too long
 		a.leave()
 	}
@@ -106,7 +108,7 @@ return {1}
 // Allow reports whether one more event of who is allowed. An error means that Redis did not answer within a moment; for
 // another moment it is then [ErrAway] at once.
 func (l *Limiter) Allow(ctx context.Context, who string) (bool, error) {
-	numbers, err := l.run(ctx, allow, []string{l.redis.limitKey(l.name, who)}, l.burst, l.every.Microseconds())
+	numbers, err := l.run(ctx, "allow an event", allow, []string{l.redis.limitKey(l.name, who)}, l.burst, l.every.Microseconds())
 	if err != nil {
 		return false, fmt.Errorf("ask the limit %s: %w", l.name, err)
 	}

@@ -291,7 +291,7 @@ func TestCrossOrigin(t *testing.T) {
 	}
 	a = open.post(`{"query":"{ __typename }"}`, "Origin", "https://app.example.com")
 	assert.Equal(t, "https://app.example.com", a.Header().Get(allow))
-	assert.Equal(t, "X-Request-Id", a.Header().Get("Access-Control-Expose-Headers"))
+	assert.Equal(t, "X-Request-Id, Traceparent", a.Header().Get("Access-Control-Expose-Headers"))
 	assert.Empty(t, a.Header().Get("Access-Control-Allow-Credentials"))
 }
 

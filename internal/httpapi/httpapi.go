@@ -51,6 +51,7 @@ type Options struct {
 	// too long ago. Faults: Unauthenticated for a token that was revoked, Unavailable.
 	SignIn  func(context.Context, viewer.Identity) (viewer.Viewer, error)
 	Metrics *telemetry.Metrics
+	Traces  *telemetry.Traces // nil for none
 	Log     *slog.Logger
 	// Requests is the level at which requests are logged, which may change; info when nil.
 	Requests slog.Leveler
@@ -167,7 +168,7 @@ func (o Options) runner() *execution.Runner {
 		answers = admission.NewAnswers(o.AnswerBytes, o.OperationTimeout/2)
 	}
 	return execution.New(execution.Options{
-		Schema: o.Schema, Loaders: o.Loaders, SignIn: o.signIn(), Metrics: o.Metrics, Log: o.Log, Timeout: o.OperationTimeout, Writable: o.Writable,
+		Schema: o.Schema, Loaders: o.Loaders, SignIn: o.signIn(), Metrics: o.Metrics, Traces: o.Traces, Log: o.Log, Timeout: o.OperationTimeout, Writable: o.Writable,
 		Documents: o.Documents, Trusted: o.Trusted, Operations: o.Operations, Answers: answers, Budget: o.Budget, BudgetSize: o.BudgetSize, BudgetRate: o.BudgetRate,
 		Capacity: o.Session != nil, HideSchema: o.HideSchema, HideSuggestions: o.HideSuggestions,
 	})

@@ -67,6 +67,10 @@ func observe(o Options, next http.Handler) http.Handler {
 		w.Header().Set(headerRequestID, id)
 		r = r.WithContext(telemetry.WithRequestID(r.Context(), id))
 		rec := &recorder{ResponseWriter: w}
+		var span *telemetry.Span
+		if r.URL.Path == o.PathPrefix+"/graphql" && !forSocket(r) { // the operations of a socket have spans of their own
+			r, span = o.Traces.Request(w, r, caller.Proxies(o.TrustedProxies).Sent(r))
+		}
 		defer func() {
 			if p := recover(); p == http.ErrAbortHandler { //nolint:errorlint // net/http documents this very value
 				panic(p)
@@ -90,6 +94,7 @@ func observe(o Options, next http.Handler) http.Handler {
 				answered = rec.began.Sub(start) // how long a stream goes on says nothing about the server
 			}
 			o.Metrics.HTTPRequest(route, r.Method, status, answered)
+			span.Answered(knownMethod(r.Method), route, status, id)
 			if route != "/graphql" && route != "/session" {
 				level = slog.LevelDebug
 			}
@@ -169,8 +174,8 @@ func crossOrigin(origins []string, next http.Handler) http.Handler {
 		// A function, because rs/cors takes an asterisk in a list for a pattern, and an empty list for every origin.
 		AllowOriginFunc: func(origin string) bool { return slices.Contains(origins, origin) },
 		AllowedMethods:  []string{http.MethodGet, http.MethodPost},
-		AllowedHeaders:  []string{"Authorization", "Content-Type", request.HeaderExtensions, headerLastEventID, headerRequestID},
-		ExposedHeaders:  []string{headerRequestID},
+		AllowedHeaders:  []string{"Authorization", "Content-Type", request.HeaderExtensions, headerLastEventID, headerRequestID, telemetry.HeaderTraceparent, telemetry.HeaderTracestate},
+		ExposedHeaders:  []string{headerRequestID, telemetry.HeaderTraceparent},
 		MaxAge:          600,
 	}).Handler(h)
 }

@@ -32,12 +32,17 @@ type upgrader struct {
 // or hands requests that ask for no socket to next.
 func (u *upgrader) or(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet && listed(r.Header, "Upgrade", strings.ToLower, "websocket") {
+		if forSocket(r) {
 			u.ServeHTTP(w, r)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// forSocket reports whether a request is to become a socket.
+func forSocket(r *http.Request) bool {
+	return r.Method == http.MethodGet && listed(r.Header, "Upgrade", strings.ToLower, "websocket")
 }
 
 // ServeHTTP opens a socket. It returns as soon as the handshake is done, so that nothing of net/http outlives it: an idle

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/taggie/taggie/internal/labelling"
+	"github.com/taggie/taggie/internal/telemetry"
 )
 
 // The scripts. What each needs and returns is said at its beginning.
@@ -135,7 +136,7 @@ var outcomes = map[string]error{
 
 // run runs a script and returns what it answered after OK. Scripts travel by their hash; a Redis that lost them gets the text.
 func (q *Queue) run(ctx context.Context, what string, s *redis.Script, keys []string, args ...any) ([]any, error) {
-	reply, err := s.Run(ctx, q.client, keys, args...).Slice()
+	reply, err := s.Run(telemetry.WithScript(ctx, what), q.client, keys, args...).Slice()
 	if err != nil {
 		return nil, failed(what, err)
 	}

@@ -77,10 +77,10 @@ var rooms = map[string][]string{
 	"internal/auth":        {"internal/fault", "internal/jsontext", "internal/limit", "internal/viewer"},
 	"internal/awsclient":   {},
 	"internal/blob":        {"internal/fault", "internal/score"}, // whose files it keeps
-	"internal/edge":        {"internal/limit"},
+	"internal/edge":        {"internal/limit", "internal/telemetry"},
 	"internal/jobs":        {"internal/task"},
 	"internal/redisclient": {},
-	"internal/queue":       {"internal/fault", "internal/follow", "internal/labelling", "internal/note", "internal/project"},
+	"internal/queue":       {"internal/fault", "internal/follow", "internal/labelling", "internal/note", "internal/project", "internal/telemetry"},
 	"internal/httpapi":     {"graph/model", "internal/fault", "internal/httpapi/admission", "internal/httpapi/caller", "internal/httpapi/connection", "internal/httpapi/document", "internal/httpapi/eventstream", "internal/httpapi/execution", "internal/httpapi/present", "internal/httpapi/refusal", "internal/httpapi/request", "internal/httpapi/response", "internal/httpapi/signin", "internal/httpapi/socket", "internal/limit", "internal/telemetry", "internal/viewer", "loaders", "resolvers"},
 
 	"internal/httpapi/admission":   {"internal/fault", "internal/httpapi/caller", "internal/httpapi/document", "internal/httpapi/present", "internal/httpapi/request", "internal/limit", "internal/memory", "internal/viewer"},
@@ -144,6 +144,7 @@ var strangers = map[string][]string{
 	"github.com/vikstrous":       {"loaders"},
 	"github.com/golang-jwt":      {"internal/auth", "internal/config"},
 	"github.com/prometheus":      {"internal/telemetry"},
+	"go.opentelemetry.io":        {"internal/telemetry"},
 	"github.com/alecthomas/kong": {"internal/cli"},
 	"github.com/gabriel-vasile":  {"internal/score"},
 	"github.com/ncruces":         {"internal/embedded/backup"},

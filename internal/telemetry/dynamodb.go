@@ -12,6 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // DynamoDB returns the middleware that observes each call of a DynamoDB client.
@@ -57,6 +60,9 @@ func (m *Metrics) ReadRefused(ctx context.Context, operation string, in any, err
 		m.throttles.WithLabelValues(strings.Join(c.Tables, ","), operation).Inc()
 	}
 	TallyFrom(ctx).again(c.Throttled)
+	if span := recorded(ctx); span != nil {
+		span.AddEvent("the first attempt was refused", trace.WithAttributes(semconv.DBOperationName(operation), semconv.ErrorTypeKey.String(outcome(err))))
+	}
 }
 
 func (c *Call) readInput(input any) {
@@ -171,4 +177,21 @@ func (c *Call) readAttempts(metadata middleware.Metadata) {
 			c.Throttled++
 		}
 	}
+}
+
+// trace adds the span of a call.
+func (c *Call) trace(ctx context.Context) {
+	parent := recorded(ctx)
+	if parent == nil {
+		return
+	}
+	units := 0.0
+	for _, consumed := range c.Capacity {
+		units += consumed.Units
+	}
+	below(parent, c.Operation, outcome(c.Err), c.Took,
+		semconv.DBSystemNameAWSDynamoDB, semconv.DBOperationName(c.Operation), semconv.AWSDynamoDBTableNames(c.Tables...),
+		attribute.Int("taggie.dynamodb.keys", c.Keys), attribute.Float64("taggie.dynamodb.consumed_capacity", units),
+		attribute.Int("taggie.dynamodb.retries", max(c.Attempts-1, 0)), attribute.Int("taggie.dynamodb.throttled", c.Throttled),
+		attribute.Int("taggie.dynamodb.unprocessed", c.Unprocessed))
 }

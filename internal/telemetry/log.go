@@ -17,6 +17,8 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // NewLogger returns a logger that writes "text" or "json" lines of the given level ("debug", "info", "warn", "error") and above,
@@ -59,12 +61,15 @@ func RequestID(ctx context.Context) string {
 	return id
 }
 
-// requestIDs adds the request id to each line.
+// requestIDs adds the request id to each line, and the id of the trace when the request is recorded in one.
 type requestIDs struct{ slog.Handler }
 
 func (h requestIDs) Handle(ctx context.Context, r slog.Record) error {
 	if id := RequestID(ctx); id != "" {
 		r.AddAttrs(slog.String("request_id", id))
+	}
+	if span := trace.SpanContextFromContext(ctx); span.IsSampled() {
+		r.AddAttrs(slog.String("trace_id", span.TraceID().String()))
 	}
 	return h.Handler.Handle(ctx, r)
 }

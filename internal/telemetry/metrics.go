@@ -124,9 +124,10 @@ func (m *Metrics) HTTPRequest(route, method string, status int, took time.Durati
 	m.requestSeconds.WithLabelValues(route).Observe(took.Seconds())
 }
 
-// Batch counts one batch of a loader.
-func (m *Metrics) Batch(loader string, keys int) {
+// Batch counts one batch of a loader, and begins its span. The context is for what the batch reads; done ends it.
+func (m *Metrics) Batch(ctx context.Context, loader string, keys int) (_ context.Context, done func()) {
 	m.batchSize.WithLabelValues(loader).Observe(float64(keys))
+	return batch(ctx, loader, keys)
 }
 
 // BudgetCharged counts what a caller was charged.
@@ -157,10 +158,11 @@ type Consumed struct {
 	Units float64
 }
 
-// ObserveCall takes a call into the metrics and into the tally that ctx carries. [Metrics.DynamoDB] does so for each call of
+// ObserveCall takes a call into the metrics, and into the tally and the trace that ctx carries. [Metrics.DynamoDB] does so for each call of
 // a client; only what bypasses the client calls it itself.
 func (m *Metrics) ObserveCall(ctx context.Context, c *Call) {
 	TallyFrom(ctx).add(c)
+	c.trace(ctx)
 
 	table := strings.Join(c.Tables, ",")
 	m.calls.WithLabelValues(table, c.Operation, outcome(c.Err)).Inc()

@@ -148,7 +148,8 @@ func TestHandlerTellsEverything(t *testing.T) {
 	m.Operation("query", "ok", time.Millisecond)
 	m.HTTPRequest("/graphql", http.MethodPost, 200, time.Millisecond)
 	m.HTTPRequest("/graphql", "ANYTHING-A-CLIENT-SENDS", 405, time.Millisecond)
-	m.Batch("user", 37)
+	_, done := m.Batch(t.Context(), "user", 37)
+	done()
 	m.Dialled("dynamodb")
 	m.ObserveCall(t.Context(), &Call{Operation: "Query", Tables: []string{"notes"}, Attempts: 1, Err: context.DeadlineExceeded})
 

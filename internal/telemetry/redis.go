@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/semconv/v1.43.0"
 )
 
 // ObserveRedis observes the calls of a client of Redis: commands, and what is sent together as one call. It is not for clients whose commands
@@ -48,7 +50,7 @@ func (h redisHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		start := time.Now()
 		err := next(ctx, cmd)
-		h.observe(start, err)
+		h.observe(ctx, start, err, cmd)
 		return err
 	}
 }
@@ -58,14 +60,32 @@ func (h redisHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		start := time.Now()
 		err := next(ctx, cmds)
-		h.observe(start, err)
+		h.observe(ctx, start, err, cmds...)
 		return err
 	}
 }
 
-func (h redisHook) observe(start time.Time, err error) {
-	h.m.redisCalls.WithLabelValues(redisOutcome(err)).Inc()
-	h.m.redisSeconds.Observe(time.Since(start).Seconds())
+func (h redisHook) observe(ctx context.Context, start time.Time, err error, cmds ...redis.Cmder) {
+	took, said := time.Since(start), redisOutcome(err)
+	h.m.redisCalls.WithLabelValues(said).Inc()
+	h.m.redisSeconds.Observe(took.Seconds())
+	if parent := recorded(ctx); parent != nil {
+		name, _ := ctx.Value(scriptName{}).(string)
+		for i := 0; name == "" && i < len(cmds); i++ {
+			name = cmds[i].FullName()
+		}
+		below(parent, name, said, took, semconv.DBSystemNameRedis, semconv.DBOperationName(name), attribute.Int("taggie.redis.commands", len(cmds)))
+	}
+}
+
+type scriptName struct{}
+
+// WithScript returns a context in which the next call to Redis is called this in a trace: scripts travel by their hash.
+func WithScript(ctx context.Context, what string) context.Context {
+	if recorded(ctx) == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, scriptName{}, what)
 }
 
 // redisOutcome is "ok", "refused" for an answer of Redis that is an error, "cancelled", "timeout" or "failed".

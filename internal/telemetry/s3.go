@@ -7,6 +7,8 @@ import (
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/smithy-go/middleware"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/semconv/v1.43.0"
 )
 
 // S3 returns the middleware that observes each call of an S3 client, with its retries. What is only signed for a browser is no call.
@@ -16,12 +18,16 @@ func (m *Metrics) S3() func(*middleware.Stack) error {
 	) {
 		start := time.Now()
 		out, metadata, err := next.HandleInitialize(ctx, in)
-		if attempts, _ := retry.GetAttemptResults(metadata); len(attempts.Results) == 0 {
+		attempts, _ := retry.GetAttemptResults(metadata)
+		if len(attempts.Results) == 0 {
 			return out, metadata, err // nothing was sent
 		}
-		operation := awsmiddleware.GetOperationName(ctx)
-		m.s3Calls.WithLabelValues(operation, outcome(err)).Inc()
-		m.s3Seconds.WithLabelValues(operation).Observe(time.Since(start).Seconds())
+		operation, said, took := awsmiddleware.GetOperationName(ctx), outcome(err), time.Since(start)
+		m.s3Calls.WithLabelValues(operation, said).Inc()
+		m.s3Seconds.WithLabelValues(operation).Observe(took.Seconds())
+		if parent := recorded(ctx); parent != nil {
+			below(parent, operation, said, took, semconv.RPCMethod("S3/"+operation), attribute.Int("taggie.s3.retries", len(attempts.Results)-1))
+		}
 		return out, metadata, err
 	}
 	return func(stack *middleware.Stack) error {

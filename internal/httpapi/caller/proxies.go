@@ -26,6 +26,12 @@ func (p Proxies) Network(r *http.Request) string {
 	return networkOf(p.origin(peer, r.Header))
 }
 
+// Sent reports whether a request came over one of the proxies.
+func (p Proxies) Sent(r *http.Request) bool {
+	peer, ok := parseNode(r.RemoteAddr)
+	return ok && p.trust(peer)
+}
+
 // origin follows the proxies from the connection towards the client, right to left, and stops at the first address that is no proxy
 // of ours: what it says of others may be made up. Where an address is hidden or malformed, the proxy that wrote it counts.
 //

@@ -13,6 +13,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
@@ -33,6 +34,7 @@ type Options struct {
 	Loaders loaders.Sources
 	SignIn  signin.Service
 	Metrics *telemetry.Metrics
+	Traces  *telemetry.Traces // nil for none
 	Log     *slog.Logger
 	Timeout time.Duration // of each operation, and of the set-up of a subscription
 	// Writable is asked before a mutation begins; nil where nothing speaks against it. Faults: Unavailable with the reason.
@@ -110,6 +112,29 @@ func (r *Runner) Prepare(ctx context.Context, params *graphql.RawParams) (*graph
 		}
 	}
 	return op, errs
+}
+
+// DispatchOperation carries an operation out within a span of its own. That of a subscription ends with its set-up: it may go on for days.
+func (r *Runner) DispatchOperation(ctx context.Context, op *graphql.OperationContext) (graphql.ResponseHandler, context.Context) {
+	ctx, span := r.options.Traces.Operation(ctx, TypeOf(op))
+	next, ctx := r.Executor.DispatchOperation(ctx, op)
+	if span == nil {
+		return next, ctx
+	}
+	if TypeOf(op) == string(ast.Subscription) {
+		span.Ended("ok")
+		return next, ctx
+	}
+	return func(ctx context.Context) *graphql.Response {
+		resp := next(ctx)
+		switch {
+		case resp == nil: // the time was up before anything was read
+			span.Ended(string(model.ErrorCodeUnavailable))
+		case !response.GoesOn(resp):
+			span.Ended(response.Outcome(resp))
+		}
+		return resp
+	}, ctx
 }
 
 // Refuse is the answer of an operation that is not carried out for these reasons.

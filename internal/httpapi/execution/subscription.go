@@ -14,6 +14,7 @@ import (
 	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
+	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/resolvers"
 )
@@ -69,6 +70,7 @@ func (r *Runner) Follow(ctx context.Context, cancel context.CancelFunc, oc *grap
 	limit := time.AfterFunc(r.options.Timeout, cancel)
 	next, running := r.DispatchOperation(graphql.StartOperationTrace(ctx), oc)
 	took := time.Since(start)
+	ctx = telemetry.Untraced(ctx) // what follows may go on for days
 	inTime := limit.Stop()
 	f.Prepared(inTime)
 	if !inTime {
