@@ -39,7 +39,7 @@ func serveHandwritten(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	verifier, err := auth.NewStatic(auth.StaticKey{Algorithm: "HS256", Key: secret}, time.Now)
+	verifier, err := auth.NewStatic(auth.Static{Keys: []auth.StaticKey{{Algorithm: "HS256", Key: secret}}}, time.Now)
 	if err != nil {
 		return err
 	}

@@ -19,8 +19,12 @@ func (a *Application) identify(o *httpapi.Options) error {
 			return err
 		}
 		a.Local, o.Auth, o.Session = local, local, a.session
-	case cfg.JWTKey.Algorithm != "":
-		static, err := auth.NewStatic(auth.StaticKey{Algorithm: cfg.JWTKey.Algorithm, Key: cfg.JWTKey.Key, Issuer: cfg.OIDCIssuer, Audiences: cfg.OIDCAudience}, a.Stores.Clock.Agreed)
+	case len(cfg.JWTKeys) > 0:
+		known := auth.Static{Issuer: cfg.OIDCIssuer, Audiences: cfg.OIDCAudience}
+		for _, k := range cfg.JWTKeys {
+			known.Keys = append(known.Keys, auth.StaticKey{Algorithm: k.Algorithm, Key: k.Key})
+		}
+		static, err := auth.NewStatic(known, a.Stores.Clock.Agreed)
 		if err != nil {
 			return err
 		}

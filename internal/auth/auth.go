@@ -7,7 +7,7 @@
 // [Verifier.Authenticate].
 //
 // Three sources of keys exist: [NewOIDC] (an issuer's published keys),
-// [NewStatic] (one configured key) and [NewLocal] (the server's own).
+// [NewStatic] (configured keys) and [NewLocal] (the server's own).
 //
 // The claims that count are iss, sub, aud, exp, nbf, iat, email,
 // email_verified, name, and roles: an array of strings (or a string of words)

@@ -91,7 +91,7 @@ func FuzzBearer(f *testing.F) {
 // encoding/json reads U+FFFD for half of a surrogate pair: two subjects would be one.
 func TestHalfCharactersInClaimsAreRefused(t *testing.T) {
 	clock := newClock()
-	v, err := auth.NewStatic(auth.StaticKey{Algorithm: "HS256", Key: secret}, clock.Now)
+	v, err := auth.NewStatic(accepting("HS256", secret), clock.Now)
 	require.NoError(t, err)
 	for subject, taken := range map[string]bool{`\ud83d\ude00`: true, `\ufffd`: true, `\ud83d`: false, `\udfff`: false} {
 		encoded := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
@@ -117,17 +117,17 @@ func TestStaticKeys(t *testing.T) {
 	claims := jwt.MapClaims{"sub": "alice", "exp": clock.Now().Add(time.Hour).Unix(), "iss": "me", "aud": "web"}
 
 	for _, test := range []struct {
-		static auth.StaticKey
+		static auth.Static
 		sign   any
 	}{
-		{auth.StaticKey{Algorithm: "RS256", Key: rsaKey.Public()}, rsaKey},
-		{auth.StaticKey{Algorithm: "PS256", Key: rsaKey.Public()}, rsaKey},
-		{auth.StaticKey{Algorithm: "ES256", Key: p256.Public()}, p256},
-		{auth.StaticKey{Algorithm: "EdDSA", Key: edPublic}, edPrivate},
-		{auth.StaticKey{Algorithm: "HS256", Key: secret}, secret},
-		{auth.StaticKey{Algorithm: "HS256", Key: secret, Issuer: "me", Audiences: []string{"web"}}, secret},
+		{accepting("RS256", rsaKey.Public()), rsaKey},
+		{accepting("PS256", rsaKey.Public()), rsaKey},
+		{accepting("ES256", p256.Public()), p256},
+		{accepting("EdDSA", edPublic), edPrivate},
+		{accepting("HS256", secret), secret},
+		{auth.Static{Keys: accepting("HS256", secret).Keys, Issuer: "me", Audiences: []string{"web"}}, secret},
 	} {
-		name := test.static.Algorithm
+		name := test.static.Keys[0].Algorithm
 		v, err := auth.NewStatic(test.static, clock.Now)
 		require.NoError(t, err, name)
 		got, err := v.Verify(background, signer{jwt.GetSigningMethod(name), test.sign, map[string]any{"kid": "whatever"}}.token(t, claims))
@@ -137,7 +137,7 @@ func TestStaticKeys(t *testing.T) {
 		assert.False(t, got.Local)
 	}
 
-	v, err := auth.NewStatic(auth.StaticKey{Algorithm: "RS256", Key: rsaKey.Public(), Issuer: "you", Audiences: []string{"web"}}, clock.Now)
+	v, err := auth.NewStatic(auth.Static{Keys: accepting("RS256", rsaKey.Public()).Keys, Issuer: "you", Audiences: []string{"web"}}, clock.Now)
 	require.NoError(t, err)
 	_, err = v.Verify(background, signer{jwt.SigningMethodRS256, rsaKey, nil}.token(t, claims))
 	requireUnauthenticated(t, err, "issuer")
@@ -156,9 +156,52 @@ func TestStaticKeys(t *testing.T) {
 		{}, {Algorithm: "none", Key: secret}, {Algorithm: "HS256", Key: rsaKey.Public()}, {Algorithm: "RS256", Key: secret},
 		{Algorithm: "ES384", Key: p256.Public()}, {Algorithm: "HS256", Key: []byte("short")}, {Algorithm: "EdDSA", Key: edPrivate},
 	} {
-		_, err := auth.NewStatic(bad, clock.Now)
+		_, err := auth.NewStatic(accepting(bad.Algorithm, bad.Key), clock.Now)
 		assert.Error(t, err, "%s with %T", bad.Algorithm, bad.Key)
 	}
+	_, err = auth.NewStatic(auth.Static{}, clock.Now)
+	assert.Error(t, err)
+}
+
+// A key is replaced in three steps, in each of which servers that have made it and servers that have not accept what the others do.
+func TestStaticKeysAreReplaced(t *testing.T) {
+	clock := newClock()
+	p256, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	public, err := x509.MarshalPKIXPublicKey(p256.Public())
+	require.NoError(t, err)
+	before, another := auth.StaticKey{Algorithm: "HS256", Key: secret}, []byte(strings.Repeat("x", 32))
+	claims := jwt.MapClaims{"sub": "alice", "exp": clock.Now().Add(time.Hour).Unix()}
+	for _, test := range []struct {
+		after auth.StaticKey
+		sign  signer
+	}{
+		{auth.StaticKey{Algorithm: "HS256", Key: another}, signer{jwt.SigningMethodHS256, another, nil}},
+		{auth.StaticKey{Algorithm: "ES256", Key: p256.Public()}, signer{jwt.SigningMethodES256, p256, nil}},
+	} {
+		old, next := signer{jwt.SigningMethodHS256, secret, nil}.token(t, claims), test.sign.token(t, claims)
+		for _, step := range []struct {
+			keys      []auth.StaticKey
+			old, next bool
+		}{
+			{[]auth.StaticKey{before}, true, false}, {[]auth.StaticKey{before, test.after}, true, true},
+			{[]auth.StaticKey{test.after, before}, true, true}, {[]auth.StaticKey{test.after}, false, true},
+		} {
+			v, err := auth.NewStatic(auth.Static{Keys: step.keys}, clock.Now)
+			require.NoError(t, err)
+			for token, accepted := range map[string]bool{old: step.old, next: step.next} {
+				_, err := v.Verify(background, token)
+				assert.Equal(t, accepted, err == nil, "%v", err)
+			}
+			_, err = v.Verify(background, signer{jwt.SigningMethodHS256, public, nil}.token(t, claims))
+			assert.Equal(t, fault.Unauthenticated, fault.KindOf(err), "a public key is no secret")
+		}
+	}
+}
+
+// accepting is one key.
+func accepting(algorithm string, key any) auth.Static {
+	return auth.Static{Keys: []auth.StaticKey{{Algorithm: algorithm, Key: key}}}
 }
 
 func TestLocalIssuer(t *testing.T) {
@@ -289,7 +332,7 @@ func BenchmarkVerify(b *testing.B) {
 func TestClaimsAreBounded(t *testing.T) {
 	const maxSubject, maxEmail = 255, 254
 	clock := newClock()
-	v, err := auth.NewStatic(auth.StaticKey{Algorithm: "HS256", Key: secret}, clock.Now)
+	v, err := auth.NewStatic(accepting("HS256", secret), clock.Now)
 	require.NoError(t, err)
 	verified := func(subject, email string) (viewer.Identity, error) {
 		token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"sub": subject, "email": email, "email_verified": true, "exp": clock.Now().Add(time.Hour).Unix()}).SignedString(secret)

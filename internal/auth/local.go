@@ -37,7 +37,7 @@ func NewLocal(secret []byte, now func() time.Time) (*Local, error) {
 		return nil, fmt.Errorf("derive the local issuer's key: %w", err)
 	}
 	d := demands{algorithms: []string{"HS256"}, issuer: localIssuer, audiences: []string{localAudience}, local: true}
-	return &Local{Verifier: newVerifier(oneKey{key}, d, now), key: key, now: now}, nil
+	return &Local{Verifier: newVerifier(staticKeys{{Algorithm: "HS256", Key: key}}, d, now), key: key, now: now}, nil
 }
 
 // Person is whom a local token is for.

@@ -128,6 +128,9 @@ func (c *checker) forms(config Config) {
 	if len(config.Secrets) > 2 {
 		c.add("TAGGIE_SECRET", "expected one secret, or current,previous")
 	}
+	if len(config.JWTKeys) > 2 {
+		c.add("TAGGIE_JWT_KEY", "expected one key, or current,previous")
+	}
 	for _, origin := range config.AllowedOrigins {
 		if !exactOrigin(origin) {
 			c.add("TAGGIE_ALLOWED_ORIGINS", "expected origins as browsers send them, separated by commas, such as https://app.example.com: http or https, lower case, no path, no default port, no wildcard")

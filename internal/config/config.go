@@ -25,7 +25,7 @@ type Config struct {
 	Data             string         `env:"TAGGIE_DATA" envDefault:"./data" desc:"Directory of the embedded stores and of the generated secret."`
 	OIDCIssuer       string         `env:"TAGGIE_OIDC_ISSUER" desc:"OpenID Connect issuer whose tokens are accepted, spelled exactly as in their iss claim. Without it and without TAGGIE_JWT_KEY, Taggie issues its own tokens."`
 	OIDCAudience     []string       `env:"TAGGIE_OIDC_AUDIENCE" desc:"Accepted audiences, separated by commas; each token must name one of them. Required with TAGGIE_OIDC_ISSUER."`
-	JWTKey           JWTKey         `env:"TAGGIE_JWT_KEY" desc:"One verification key instead of the issuer's published ones: a PEM public key (RSA, ECDSA, Ed25519), optionally after an algorithm as in PS256:, or HS256: and a base64 secret; @path reads it from a file. Tokens must still match TAGGIE_OIDC_ISSUER and TAGGIE_OIDC_AUDIENCE if these are set."`
+	JWTKeys          []JWTKey       `env:"TAGGIE_JWT_KEY" desc:"A verification key instead of the issuer's published ones, or two while a key is replaced, as in current,previous: a PEM public key (RSA, ECDSA, Ed25519), optionally after an algorithm as in PS256:, or HS256: and a base64 secret; @path reads it from a file. Tokens must still match TAGGIE_OIDC_ISSUER and TAGGIE_OIDC_AUDIENCE if these are set."`
 	Secrets          []Secret       `env:"TAGGIE_SECRET" desc:"Signs cursors: current or current,previous, each of at least 32 characters and used as it is written. All servers need the same value. Required if DynamoDB is not embedded; otherwise generated and stored in TAGGIE_DATA."`
 	AllowedOrigins   []string       `env:"TAGGIE_ALLOWED_ORIGINS" desc:"Origins of web pages in browsers that may call the server, and upload to a bucket that is not embedded, separated by commas, such as https://taggie.example.com. They must match exactly. The server always lets its own pages call it, but such a bucket needs the origin of the board, too. After a change, run taggie tables apply."`
 	TrustedDocuments string         `env:"TAGGIE_TRUSTED_DOCUMENTS" desc:"Path of a manifest of trusted documents: Apollo's persisted query manifest, or the JSON object that relay-compiler and GraphQL Code Generator write. Taggie reads it at the start; requests may name its documents by id."`
@@ -98,4 +98,4 @@ func (c Config) Scheme() string {
 }
 
 // LocalIssuer reports whether the server vouches for identities itself, which it does on loopback only.
-func (c Config) LocalIssuer() bool { return c.OIDCIssuer == "" && c.JWTKey.Algorithm == "" }
+func (c Config) LocalIssuer() bool { return c.OIDCIssuer == "" && len(c.JWTKeys) == 0 }

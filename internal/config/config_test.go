@@ -243,7 +243,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	encoded, err := json.Marshal(c)
 	require.NoError(t, err)
 	var logged strings.Builder
-	slog.New(slog.NewTextHandler(&logged, nil)).Info("config", "all", c, "key", c.JWTKey, "secret", c.Secrets[0])
+	slog.New(slog.NewTextHandler(&logged, nil)).Info("config", "all", c, "key", c.JWTKeys[0], "secret", c.Secrets[0])
 	for _, text := range []string{fmt.Sprintf("%v %+v %#v", c, c, c), string(encoded), logged.String()} {
 		assert.Contains(t, text, "[secret]")
 		for _, leak := range []string{secret32, "hunter2", "secret-key", fmt.Sprint([]byte("secret-key"))[1:20]} {

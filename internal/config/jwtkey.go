@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// JWTKey is the one key that verifies tokens, with the one algorithm it may be used with.
+// JWTKey is a key that verifies tokens, with the one algorithm it may be used with.
 type JWTKey struct {
-	Algorithm string // as in a token's alg header: RS256, ES256, EdDSA, HS256, …; "" when no key is configured
+	Algorithm string // as in a token's alg header: RS256, ES256, EdDSA, HS256, …; never ""
 	Key       any    // *rsa.PublicKey, *ecdsa.PublicKey, ed25519.PublicKey, or []byte with HS256, HS384 and HS512
 }
 

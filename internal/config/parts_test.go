@@ -125,10 +125,20 @@ func TestAConfiguredKeyReplacesTheLocalIssuer(t *testing.T) {
 	c, err := config.Load([]string{"TAGGIE_ADDR=:80", "TAGGIE_OIDC_AUDIENCE=web", "TAGGIE_JWT_KEY=HS256:" + strings.Repeat("QUJD", 12)})
 	require.NoError(t, err)
 	assert.False(t, c.LocalIssuer())
-	_, err = config.Load([]string{"TAGGIE_ADDR=:80", "TAGGIE_JWT_KEY=broken"})
-	all := new(config.Error)
-	require.ErrorAs(t, err, &all)
-	assert.Len(t, all.Problems, 1, "a key that cannot be read is one problem, not also a missing one: %v", err)
+	const one, another = "HS256:QUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJD", "HS512:QUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJD"
+	c, err = config.Load([]string{"TAGGIE_ADDR=:80", "TAGGIE_JWT_KEY=" + one + "," + another})
+	require.NoError(t, err)
+	require.Len(t, c.JWTKeys, 2)
+	assert.Equal(t, "HS256", c.JWTKeys[0].Algorithm)
+	assert.Equal(t, "HS512", c.JWTKeys[1].Algorithm)
+	for _, wrong := range []string{"broken", one + ",broken", one + ",", one + "," + another + "," + one} {
+		_, err = config.Load([]string{"TAGGIE_ADDR=:80", "TAGGIE_JWT_KEY=" + wrong})
+		all := new(config.Error)
+		require.ErrorAs(t, err, &all, wrong)
+		assert.ErrorContains(t, err, "TAGGIE_JWT_KEY", wrong)
+		assert.NotContains(t, err.Error(), "QUJD")
+		assert.Len(t, all.Problems, 1, "a key that cannot be read is one problem, not also a missing one: %v", err)
+	}
 }
 
 func publicPEM(t *testing.T, key crypto.PublicKey) string {

@@ -58,7 +58,8 @@ func TestTokensDoNotGoByTheClockOfARedisThatIsOff(t *testing.T) {
 	t.Parallel()
 	key := []byte(strings.Repeat("k", 32))
 	right := apitest.NewServer(t, func(c *config.Config) {
-		require.NoError(t, c.JWTKey.UnmarshalText([]byte("HS256:"+base64.StdEncoding.EncodeToString(key))))
+		c.JWTKeys = make([]config.JWTKey, 1)
+		require.NoError(t, c.JWTKeys[0].UnmarshalText([]byte("HS256:"+base64.StdEncoding.EncodeToString(key))))
 	})
 	for name, ahead := range map[string]time.Duration{"ahead": 10 * time.Minute, "behind": -10 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
