@@ -6,6 +6,7 @@ locals {
     TAGGIE_LOG_FORMAT      = "json"
     TAGGIE_DRAIN_DELAY     = "5s"
     TAGGIE_TRUSTED_PROXIES = data.aws_vpc.taggie.cidr_block
+    OTEL_PROPAGATORS       = "none" # a load balancer passes on what clients say of traces
     TAGGIE_ALLOWED_ORIGINS = join(",", var.allowed_origins)
     TAGGIE_DYNAMODB        = "aws"
     TAGGIE_S3_BUCKET       = var.bucket

@@ -10,7 +10,7 @@
 // [NewStatic] (configured keys) and [NewLocal] (the server's own).
 //
 // The claims that count are iss, sub, aud, exp, nbf, iat, email,
-// email_verified, name, and roles: an array of strings (or a string of words)
+// email_verified, and roles: an array of strings (or a string of words)
 // that makes its bearer an administrator when it contains "admin".
 package auth
 

@@ -38,13 +38,11 @@ func identify(claims jwt.MapClaims) (viewer.Identity, error) {
 	if len(email) > maxEmail {
 		email = ""
 	}
-	name, _ := claims["name"].(string)
 	return viewer.Identity{
 		Issuer:        issuer,
 		Subject:       subject,
 		Email:         email,
 		EmailVerified: email != "" && truth(claims["email_verified"]),
-		Name:          name,
 		Admin:         slices.Contains(words(claims["roles"]), adminRole),
 		IssuedAt:      issuedAt,
 		ExpiresAt:     expires.Time,

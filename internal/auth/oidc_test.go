@@ -33,7 +33,7 @@ func TestOIDCIdentity(t *testing.T) {
 	got, err := v.Verify(background, sign.token(t, issuer.claims(clock, nil)))
 	require.NoError(t, err)
 	assert.Equal(t, viewer.Identity{
-		Issuer: issuer.URL, Subject: "alice", Email: "alice@example.com", EmailVerified: true, Name: "Alice",
+		Issuer: issuer.URL, Subject: "alice", Email: "alice@example.com", EmailVerified: true,
 		IssuedAt: got.IssuedAt, ExpiresAt: got.ExpiresAt,
 	}, got)
 	assert.True(t, got.IssuedAt.Equal(clock.Now()))

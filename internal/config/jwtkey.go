@@ -34,7 +34,7 @@ var secretSize = map[string]int{"HS256": 32, "HS384": 48, "HS512": 64}
 
 // UnmarshalText parses [ALGORITHM:]PEM, HS…:base64, or @path of a file that holds one of them.
 func (k *JWTKey) UnmarshalText(text []byte) error {
-	value := string(text)
+	value := strings.TrimSpace(string(text))
 	if path, ok := strings.CutPrefix(value, "@"); ok {
 		content, err := os.ReadFile(path)
 		if err != nil {

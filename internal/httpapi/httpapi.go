@@ -125,7 +125,7 @@ func New(o Options) (http.Handler, error) {
 	live := o.api()
 	requests := crossOrigin(o.AllowedOrigins, live.signedIn(solvent(live.run, endpoint{run: live.run, intake: live.intake, timeout: o.OperationTimeout})))
 	sockets := &upgrader{live, socket.NewServer(socket.Options{
-		Runner: live.run, Intake: live.intake.Intake, SignIn: live.signIn, Registry: o.Sockets, Timeout: o.OperationTimeout, Log: o.Log,
+		Runner: live.run, Intake: live.intake.Intake, SignIn: live.signIn, Registry: o.Sockets, Timeout: o.OperationTimeout, Traces: o.Traces, Log: o.Log,
 	})}
 	streams := &streamer{live}
 	mux := http.NewServeMux()

@@ -37,6 +37,7 @@ type recorder struct {
 	code      string     // of the first error
 	began     *time.Time // of a stream of events, when it began
 	ended     string     // why it ended before its operation did
+	span      *telemetry.Span
 }
 
 // WriteHeader remembers the status.
@@ -67,9 +68,8 @@ func observe(o Options, next http.Handler) http.Handler {
 		w.Header().Set(headerRequestID, id)
 		r = r.WithContext(telemetry.WithRequestID(r.Context(), id))
 		rec := &recorder{ResponseWriter: w}
-		var span *telemetry.Span
-		if r.URL.Path == o.PathPrefix+"/graphql" && !forSocket(r) { // the operations of a socket have spans of their own
-			r, span = o.Traces.Request(w, r, caller.Proxies(o.TrustedProxies).Sent(r))
+		if r.URL.Path == o.PathPrefix+"/graphql" && !forSocket(r) { // the messages of a socket have spans of their own
+			r, rec.span = o.Traces.Request(w, r, caller.Proxies(o.TrustedProxies).Sent(r))
 		}
 		defer func() {
 			if p := recover(); p == http.ErrAbortHandler { //nolint:errorlint // net/http documents this very value
@@ -94,7 +94,7 @@ func observe(o Options, next http.Handler) http.Handler {
 				answered = rec.began.Sub(start) // how long a stream goes on says nothing about the server
 			}
 			o.Metrics.HTTPRequest(route, r.Method, status, answered)
-			span.Answered(knownMethod(r.Method), route, status, id)
+			rec.span.Answered(knownMethod(r.Method), route, status)
 			if route != "/graphql" && route != "/session" {
 				level = slog.LevelDebug
 			}

@@ -154,6 +154,9 @@ func (a *streamer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case oc.Operation.Operation == ast.Subscription:
 		cancel() // it waits for long: keep nothing that it does not need
 		leave()
+		if rec, ok := w.(*recorder); ok {
+			rec.span.Answered(knownMethod(r.Method), r.Pattern, http.StatusOK)
+		}
 		a.subscribe(w, r, s, oc, start)
 	default:
 		next, ctx := a.run.DispatchOperation(ctx, oc)

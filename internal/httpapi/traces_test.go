@@ -30,7 +30,7 @@ func TestRequestsAreSpans(t *testing.T) {
 		for _, flags := range []string{"-01", unsampled} {
 			spans := tracetest.NewInMemoryExporter()
 			s := newServer(t, traced(believed, spans))
-			a := s.ask(`{ viewer { name } nothing: node(id: "`+adaGID+`") { id } }`, nil, "traceparent", "00-"+theirs+"-b7ad6b7169203331"+flags, "X-Request-Id", "R1")
+			a := s.ask(`{ viewer { name } nothing: node(id: "`+adaGID+`") { id } }`, nil, "traceparent", "00-"+theirs+"-b7ad6b7169203331"+flags, "tracestate", "they=wrote", "X-Request-Id", "R1")
 			require.Empty(t, a.Errors)
 			answered := a.Header().Get("traceparent")
 			require.Regexp(t, `^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$`, answered)
@@ -45,6 +45,7 @@ func TestRequestsAreSpans(t *testing.T) {
 			assert.Equal(t, "POST /graphql", request.Name)
 			assert.Equal(t, trace.SpanKindServer, request.SpanKind)
 			assert.Equal(t, believed, request.Parent.IsValid())
+			assert.Empty(t, request.SpanContext.TraceState().String())
 			assert.Equal(t, "query", operation.Name)
 			assert.Equal(t, request.SpanContext.SpanID(), operation.Parent.SpanID())
 			assert.Equal(t, answered, "00-"+request.SpanContext.TraceID().String()+"-"+request.SpanContext.SpanID().String()+"-01")

@@ -192,7 +192,7 @@ func outcome(err error) string {
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		return "cancelled"
+		return Cancelled
 	case errors.Is(err, context.DeadlineExceeded):
 		return "timeout"
 	}

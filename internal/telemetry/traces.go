@@ -2,12 +2,17 @@ package telemetry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -34,54 +39,75 @@ const (
 type Traces struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
+	roots    bool // the parents of others are never believed
 }
 
-// tracing are the variables of OpenTelemetry that decide whether and how spans are sent; the SDK reads them and all others itself.
-type tracing struct{ disabled, exporter, protocol, endpoint string }
+// What the variables of OpenTelemetry may say here. The SDK reads them itself, and goes on with its defaults where it does not understand them, of
+// which one is to record everything.
+var tracing = map[string][]string{
+	"OTEL_TRACES_EXPORTER":               {"otlp", "none"},
+	"OTEL_EXPORTER_OTLP_PROTOCOL":        {"http/protobuf"},
+	"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": {"http/protobuf"},
+	"OTEL_TRACES_SAMPLER":                {"always_on", "always_off", ratioSampler, "parentbased_always_on", "parentbased_always_off", "parentbased_" + ratioSampler},
+}
 
-func tracingOf(environ []string) (v tracing) {
+const ratioSampler = "traceidratio"
+
+// variables returns the variables of OpenTelemetry that are set, or says which asks for what there is not.
+func variables(environ []string) (map[string]string, error) {
+	set := map[string]string{}
 	for _, line := range environ {
-		name, value, _ := strings.Cut(line, "=")
-		switch {
-		case value == "": // means the same as not set
-		case name == "OTEL_SDK_DISABLED":
-			v.disabled = strings.ToLower(value)
-		case name == "OTEL_TRACES_EXPORTER":
-			v.exporter = value
-		case name == "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", name == "OTEL_EXPORTER_OTLP_PROTOCOL" && v.protocol == "":
-			v.protocol = value
-		case name == "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", name == "OTEL_EXPORTER_OTLP_ENDPOINT":
-			v.endpoint = value
+		if name, value, _ := strings.Cut(line, "="); strings.HasPrefix(name, "OTEL_") && value != "" {
+			set[name] = strings.TrimSpace(value)
 		}
 	}
-	return v
+	for name, may := range tracing {
+		if value, is := set[name]; is && !slices.Contains(may, strings.ToLower(value)) {
+			return nil, fmt.Errorf("%s is %q: want one of %s", name, value, strings.Join(may, ", "))
+		}
+	}
+	if value, is := set["OTEL_TRACES_SAMPLER_ARG"]; is && strings.HasSuffix(set["OTEL_TRACES_SAMPLER"], ratioSampler) {
+		if ratio, err := strconv.ParseFloat(value, 64); err != nil || ratio < 0 || ratio > 1 {
+			return nil, fmt.Errorf("OTEL_TRACES_SAMPLER_ARG is %q: want a number from 0 to 1, such as 0.01", value)
+		}
+	}
+	return set, nil
 }
 
 // NewTraces returns what the standard variables of OpenTelemetry ask for: spans that are sent by OTLP over HTTP when one of the endpoints is
 // set, or OTEL_TRACES_EXPORTER is "otlp", and otherwise nil. version is that of the program. What cannot be sent is logged. An error says
 // which variable asks for what there is not.
 func NewTraces(ctx context.Context, environ []string, version string, log *slog.Logger) (*Traces, error) {
-	v := tracingOf(environ)
-	switch {
-	case v.disabled == "true", v.exporter == "none", v.exporter == "" && v.endpoint == "":
+	if slices.ContainsFunc(environ, func(line string) bool { return strings.EqualFold(line, "OTEL_SDK_DISABLED=true") }) {
 		return nil, nil
-	case v.exporter != "" && v.exporter != "otlp":
-		return nil, fmt.Errorf(`OTEL_TRACES_EXPORTER is %q: want "otlp" or "none"`, v.exporter)
-	case v.protocol != "" && v.protocol != "http/protobuf":
-		return nil, fmt.Errorf(`the protocol of OTLP is %q: want "http/protobuf" in OTEL_EXPORTER_OTLP_PROTOCOL`, v.protocol)
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces", "error", err) }))
+	set, err := variables(environ)
+	if err != nil {
+		return nil, err
+	}
+	switch strings.ToLower(set["OTEL_TRACES_EXPORTER"]) {
+	case "none":
+		return nil, nil
+	case "":
+		if set["OTEL_EXPORTER_OTLP_ENDPOINT"]+set["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] == "" {
+			return nil, nil
+		}
+	}
+	otel.SetErrorHandler(&troubles{log: log, now: time.Now})
+	otel.SetLogger(logr.New(settings{log}))
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("traces: %w", err)
+		return nil, errors.New("traces: OTEL_EXPORTER_OTLP_ENDPOINT is no URL that traces can be sent to") // the text of err could have a password
 	}
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(
 		semconv.ServiceName("taggie"), semconv.ServiceVersion(version), semconv.ServiceInstanceID(uuid.NewString()),
 	), resource.WithFromEnv())
 	if err != nil {
-		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+		log.WarnContext(ctx, "OTEL_RESOURCE_ATTRIBUTES is not a list of name=value; traces do without what could not be read")
 	}
-	return TracesTo(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about)), nil
+	t := TracesTo(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
+	t.roots = strings.EqualFold(set["OTEL_PROPAGATORS"], "none")
+	return t, nil
 }
 
 // TracesTo returns traces with these options of the SDK.
@@ -98,53 +124,118 @@ func (t *Traces) Close(ctx context.Context) error {
 	return t.provider.Shutdown(ctx)
 }
 
+// troubleEvery is how often it is logged that traces cannot be sent: each few hundred spans fail again.
+const troubleEvery = time.Minute
+
+// troubles logs why traces cannot be sent.
+type troubles struct {
+	log *slog.Logger
+	now func() time.Time
+
+	mu     sync.Mutex
+	silent time.Time // until when
+	times  int       // since it was last told
+}
+
+// Handle is told by the SDK.
+func (t *troubles) Handle(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.times++; t.now().Before(t.silent) {
+		return
+	}
+	text := err.Error()
+	t.log.Warn("traces could not be sent", "times", t.times, "error", text[:min(len(text), 300)]) // it may have a whole answer in it
+	t.silent, t.times = t.now().Add(troubleEvery), 0
+}
+
+// settings logs what the SDK says of its settings, without their values: headers have tokens.
+type settings struct{ log *slog.Logger }
+
+// Init is told nothing that matters.
+func (settings) Init(logr.RuntimeInfo) {}
+
+// Enabled is true for warnings.
+func (settings) Enabled(level int) bool { return level <= 1 }
+
+// Info logs a warning.
+func (s settings) Info(_ int, message string, _ ...any) { s.log.Warn("traces", "said", message) }
+
+// Error logs an error.
+func (s settings) Error(_ error, message string, _ ...any) { s.log.Warn("traces", "said", message) }
+
+// WithValues drops values.
+func (s settings) WithValues(...any) logr.LogSink { return s }
+
+// WithName drops the name.
+func (s settings) WithName(string) logr.LogSink { return s }
+
 // Span is the span of a request or an operation; nil where none is made.
 type Span struct{ span trace.Span }
 
 // Request begins the span of an HTTP request, which is answered with its traceparent. The span that the request itself names becomes its
-// parent, and decides whether it is recorded, only when the request is believed: anybody can write such a header.
+// parent, and decides whether it is recorded, only when the request is believed: anybody can write such a header. tracestate is not looked at.
 func (t *Traces) Request(w http.ResponseWriter, r *http.Request, believed bool) (*http.Request, *Span) {
 	if t == nil {
 		return r, nil
 	}
 	ctx := r.Context()
-	if believed {
-		ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(r.Header))
+	if believed && !t.roots {
+		ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{HeaderTraceparent: r.Header.Get(HeaderTraceparent)})
 	}
-	ctx, span := t.tracer.Start(ctx, "request", trace.WithSpanKind(trace.SpanKindServer))
+	ctx, span := t.begin(ctx, "request", trace.WithSpanKind(trace.SpanKindServer))
 	answer := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, answer)
 	w.Header().Set(HeaderTraceparent, answer[HeaderTraceparent])
-	return r.WithContext(ctx), &Span{span}
+	return r.WithContext(ctx), span
 }
 
-// Answered ends the span of a request. The route is the pattern that the request matched.
-func (s *Span) Answered(method, route string, status int, id string) {
+// Message begins the span of a message of a socket that brings an operation: there it is what a request is over HTTP.
+func (t *Traces) Message(ctx context.Context) (context.Context, *Span) {
+	if t == nil {
+		return ctx, nil
+	}
+	return t.begin(ctx, "message", trace.WithSpanKind(trace.SpanKindServer))
+}
+
+// begin begins the span of a request, which has its id.
+func (t *Traces) begin(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, *Span) {
+	ctx, span := t.tracer.Start(ctx, name, options...)
+	if span.IsRecording() {
+		span.SetAttributes(attribute.String("taggie.request_id", RequestID(ctx)))
+	}
+	return ctx, &Span{span}
+}
+
+// Answered ends the span of a request, unless it has ended. The route is the pattern that the request matched.
+func (s *Span) Answered(method, route string, status int) {
 	if s == nil || !s.span.IsRecording() {
 		return
 	}
 	s.span.SetName(method + " " + route)
-	s.span.SetAttributes(semconv.HTTPRequestMethodKey.String(method), semconv.HTTPRoute(route), semconv.HTTPResponseStatusCode(status), attribute.String("taggie.request_id", id))
+	s.span.SetAttributes(semconv.HTTPRequestMethodKey.String(method), semconv.HTTPRoute(route), semconv.HTTPResponseStatusCode(status))
 	if status >= http.StatusInternalServerError {
 		s.span.SetStatus(codes.Error, "")
 	}
 	s.span.End()
 }
 
-// Operation begins the span of a GraphQL operation: below that of its request, and a trace of its own on a socket, where each operation is a
-// request.
+// Operation begins the span of a GraphQL operation, below that of its request or message.
 func (t *Traces) Operation(ctx context.Context, operationType string) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil
 	}
 	ctx, span := t.tracer.Start(ctx, operationType)
 	if span.IsRecording() {
-		span.SetAttributes(semconv.GraphQLOperationTypeKey.String(operationType), attribute.String("taggie.request_id", RequestID(ctx)))
+		span.SetAttributes(semconv.GraphQLOperationTypeKey.String(operationType))
 	}
 	return ctx, &Span{span}
 }
 
-// Ended ends the span of an operation; outcome is "ok" or the code of its first error.
+// Cancelled is the outcome of what nobody waits for any more.
+const Cancelled = "cancelled"
+
+// Ended ends the span of an operation, unless it has ended; outcome is "ok", [Cancelled] or the code of its first error.
 func (s *Span) Ended(outcome string) {
 	if s == nil || !s.span.IsRecording() {
 		return
@@ -153,9 +244,13 @@ func (s *Span) Ended(outcome string) {
 	s.span.End()
 }
 
-// fail marks a span whose outcome is not "ok".
+// fail marks a span whose outcome is not "ok". To be cancelled is no error.
 func fail(span trace.Span, outcome string) {
-	if outcome != "ok" {
+	switch outcome {
+	case "ok":
+	case Cancelled:
+		span.SetAttributes(attribute.Bool("taggie.cancelled", true))
+	default:
 		span.SetAttributes(semconv.ErrorTypeKey.String(outcome))
 		span.SetStatus(codes.Error, "")
 	}

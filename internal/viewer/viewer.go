@@ -25,7 +25,6 @@ type Identity struct {
 	Subject       string    // "sub": who it is, in the issuer's words
 	Email         string    // "email", or ""
 	EmailVerified bool      // "email_verified"
-	Name          string    // "name", or ""
 	Admin         bool      // the admin role is claimed
 	Local         bool      // vouched for by the embedded issuer, which trusts whoever can reach loopback
 	IssuedAt      time.Time // zero for a token that does not say

@@ -1,11 +1,13 @@
 package processes
 
 import (
+	"bufio"
 	"context"
 	"encoding/hex"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -91,6 +93,31 @@ func (c *receiver) of(t *testing.T, traceparent, last string) []string {
 	return paths
 }
 
+// reader is a client that follows a subscription as an event stream, in a request like others.
+type reader struct{ *apitest.Client }
+
+// eventStream begins a subscription and returns the header of the answer, and what waits for the next event.
+func (r reader) eventStream(t *testing.T, query string) (http.Header, func()) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.URL+"/graphql?query="+url.QueryEscape(query), nil)
+	require.NoError(t, err)
+	request.Header.Set("Accept", "text/event-stream")
+	request.Header.Set("Authorization", "Bearer "+r.Token)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = response.Body.Close() })
+	lines := bufio.NewScanner(response.Body)
+	return response.Header, func() {
+		t.Helper()
+		for lines.Scan() {
+			if strings.HasPrefix(lines.Text(), "data:") {
+				return
+			}
+		}
+		require.FailNow(t, "the stream has ended")
+	}
+}
+
 // A collector is told what an operation asked of which store, and nothing of whom or what it was about.
 func TestTracesAreSent(t *testing.T) {
 	t.Parallel()
@@ -103,7 +130,7 @@ func TestTracesAreSent(t *testing.T) {
 	})
 	require.NoError(t, err)
 	s, _ := apitest.StartProcess(t, env, apitest.FreePort(t))
-	ada := &apitest.Client{Server: s, Token: strings.TrimSpace(token)}
+	ada := reader{&apitest.Client{Server: s, Token: strings.TrimSpace(token)}}
 	ada.Must(`mutation { createUser(input: {name: "Augusta", email: "ada@example.com"}) { user { id } } }`, nil)
 	note := ada.Mutate("createNote", "note { id }", apitest.Vars{"title": "Engine", "content": "punched"}).Str("result.note.id")
 
@@ -115,16 +142,26 @@ func TestTracesAreSent(t *testing.T) {
 	assert.Contains(t, paths, "POST /graphql > spend of a budget")
 
 	p := ada.Project("Birds")
-	events := ada.Subscribe(`subscription($p: ID!) { projectEvents(projectId: $p) { __typename } }`, apitest.Vars{"p": p.ID})
-	for range 3 {
+	stream, first := ada.eventStream(t, `subscription { projectEvents(projectId: "`+p.ID+`") { __typename } }`)
+	first()
+	trace := stream.Get("traceparent")
+	begun := c.of(t, trace, "GET /graphql > subscription")
+	assert.Contains(t, begun, "GET /graphql", "it does not wait for the end of the stream")
+	for range 6 {
 		ada.Must(`mutation($p: ID!) { pauseProject(input: {projectId: $p}) { project { id } } }`, apitest.Vars{"p": p.ID})
-		<-events.Results
+		first()
 		ada.Must(`mutation($p: ID!) { resumeProject(input: {projectId: $p}) { project { id } } }`, apitest.Vars{"p": p.ID})
-		<-events.Results
+		first()
 	}
-	for _, path := range c.of(t, c.one(t, "subscription"), "subscription") {
-		assert.NotContains(t, path, "read events", "what is told later is in no trace")
-	}
+	later := ada.Do(`{ viewer { id } }`, nil)
+	c.of(t, later.Header.Get("traceparent"), "POST /graphql > query") // whatever came before has been sent, too
+	assert.Equal(t, begun, c.of(t, trace, "GET /graphql > subscription"), "what is told later is in no trace")
+
+	socket := ada.Subscribe(`query { viewer { name } }`, nil)
+	<-socket.Results
+	paths = c.of(t, c.one(t, "message"), "message")
+	assert.Contains(t, paths, "message > query > load users > BatchGetItem")
+	assert.Contains(t, paths, "message > spend of a budget")
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, private := range []string{"ada@", "Augusta", "Engine", "punched", "Difference", "Birds", ada.Token, note} {

@@ -7,13 +7,13 @@ package execution
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
-	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/taggie/taggie/graph/model"
@@ -114,27 +114,32 @@ func (r *Runner) Prepare(ctx context.Context, params *graphql.RawParams) (*graph
 	return op, errs
 }
 
-// DispatchOperation carries an operation out within a span of its own. That of a subscription ends with its set-up: it may go on for days.
+// DispatchOperation carries a query or mutation out, within a span of its own.
 func (r *Runner) DispatchOperation(ctx context.Context, op *graphql.OperationContext) (graphql.ResponseHandler, context.Context) {
 	ctx, span := r.options.Traces.Operation(ctx, TypeOf(op))
-	next, ctx := r.Executor.DispatchOperation(ctx, op)
+	next, within := r.Executor.DispatchOperation(ctx, op)
 	if span == nil {
-		return next, ctx
+		return next, within
 	}
-	if TypeOf(op) == string(ast.Subscription) {
-		span.Ended("ok")
-		return next, ctx
-	}
-	return func(ctx context.Context) *graphql.Response {
-		resp := next(ctx)
-		switch {
-		case resp == nil: // the time was up before anything was read
+	context.AfterFunc(ctx, func() { // what is cut off before its last part has an end, too
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			span.Ended(string(model.ErrorCodeUnavailable))
-		case !response.GoesOn(resp):
-			span.Ended(response.Outcome(resp))
+		}
+		span.Ended(telemetry.Cancelled)
+	})
+	return func(ctx context.Context) *graphql.Response {
+		outcome := string(model.ErrorCodeInternal) // of a panic
+		defer func() {
+			if outcome != "" {
+				span.Ended(outcome)
+			}
+		}()
+		resp := next(ctx)
+		if outcome = ""; resp != nil && !response.GoesOn(resp) {
+			outcome = response.Outcome(resp)
 		}
 		return resp
-	}, ctx
+	}, within
 }
 
 // Refuse is the answer of an operation that is not carried out for these reasons.

@@ -14,6 +14,7 @@ import (
 	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/httpapi/document"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
+	"github.com/taggie/taggie/internal/httpapi/response"
 	"github.com/taggie/taggie/internal/telemetry"
 	"github.com/taggie/taggie/internal/viewer"
 	"github.com/taggie/taggie/resolvers"
@@ -68,12 +69,15 @@ func (r *Runner) Follow(ctx context.Context, cancel context.CancelFunc, oc *grap
 	var basis resolvers.Basis
 	resolvers.WithBasis(oc, &basis)
 	limit := time.AfterFunc(r.options.Timeout, cancel)
-	next, running := r.DispatchOperation(graphql.StartOperationTrace(ctx), oc)
+	setUp, span := r.options.Traces.Operation(ctx, TypeOf(oc))
+	next, running := r.Executor.DispatchOperation(graphql.StartOperationTrace(setUp), oc)
 	took := time.Since(start)
 	ctx = telemetry.Untraced(ctx) // what follows may go on for days
+	defer span.Ended(telemetry.Cancelled)
 	inTime := limit.Stop()
 	f.Prepared(inTime)
 	if !inTime {
+		span.Ended(string(model.ErrorCodeUnavailable))
 		resp := r.Late(context.WithoutCancel(ctx), oc)
 		if resp != nil {
 			f.First(resp)
@@ -82,7 +86,10 @@ func (r *Runner) Follow(ctx context.Context, cancel context.CancelFunc, oc *grap
 	}
 	running = below(running, oc)
 	// Its turn lasts until its first message is rendered, which is most of the work.
-	silent := time.AfterFunc(firstWithin, leave)
+	silent := time.AfterFunc(firstWithin, func() {
+		span.Ended("ok")
+		leave()
+	})
 	defer silent.Stop()
 	tab := r.spenders.Tab()
 	for counted := false; ; counted = true {
@@ -90,6 +97,9 @@ func (r *Runner) Follow(ctx context.Context, cancel context.CancelFunc, oc *grap
 		rooms.Want()
 		resp := next(running)
 		if !counted {
+			if resp != nil {
+				span.Ended(response.Outcome(resp))
+			}
 			first := resp
 			if ctx.Err() != nil {
 				first = nil // what it says is only that the client wants no more

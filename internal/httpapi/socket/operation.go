@@ -32,6 +32,7 @@ type operation struct {
 	payload   json.RawMessage // until it is read
 	ctx       context.Context
 	cancel    context.CancelFunc
+	span      *telemetry.Span
 	leave     func() // when what was read of it is in memory no more; nil before
 	size      int    // bytes of the message it came in
 	sent      func() // gives back the room of its answer, until that is in the queue; nil when it has none
@@ -86,6 +87,7 @@ func (s *socket) begin(op *operation) gqlerror.List {
 		s.working++
 		s.held += op.size
 		op.ctx, op.cancel = context.WithCancel(telemetry.WithRequestID(s.ctx, s.requestOf(s.begun)))
+		op.ctx, op.span = s.server.options.Traces.Message(op.ctx)
 	}
 	return nil
 }
@@ -117,6 +119,7 @@ func (s *socket) settle(op *operation) {
 
 // ended forgets an operation.
 func (s *socket) ended(op *operation) {
+	op.span.Ended("ok")
 	op.cancel()
 	if op.leave != nil {
 		op.leave()
@@ -249,6 +252,7 @@ func (s *socket) slot(ctx context.Context) (free func(), err error) {
 
 // fail ends an operation with errors that no executor has seen, and counts it.
 func (s *socket) fail(op *operation, oc *graphql.OperationContext, resp *graphql.Response, start time.Time) {
+	op.span.Ended(response.Outcome(resp))
 	s.server.options.Runner.Count(oc, resp, time.Since(start))
 	s.logged(op.ctx, oc, resp, start)
 	s.send(op, true, errorMessage(op.id, resp.Errors))
@@ -260,6 +264,7 @@ func (s *socket) stream(op *operation, oc *graphql.OperationContext, start time.
 	how, refusal := s.server.options.Runner.Follow(op.ctx, op.cancel, oc, execution.Follower{
 		Prepared: func(inTime bool) {
 			op.leave()
+			op.span.Ended("ok")
 			if inTime {
 				s.mu.Lock()
 				s.settle(op)

@@ -57,7 +57,8 @@ type Options struct {
 	Intake   admission.Intake
 	SignIn   signin.Service
 	Registry *connection.Registry
-	Timeout  time.Duration // of each operation
+	Timeout  time.Duration     // of each operation
+	Traces   *telemetry.Traces // nil for none
 	Log      *slog.Logger
 }
 
