@@ -14,7 +14,7 @@ import (
 // source is a file that gqlgen wrote, with what is to be changed in it.
 type source struct {
 	text  string
-	files *token.FileSet
+	file  *token.File
 	tree  *ast.File
 	plans *plans
 	edits []edit
@@ -28,11 +28,12 @@ type edit struct {
 
 // rewrite returns the executor without what our lists pay for in vain. The ready fields, as Type.field, run where they stand.
 func rewrite(text string, ready []string, p *plans) ([]byte, error) {
-	s := &source{text: text, files: token.NewFileSet(), plans: p}
-	var err error
-	if s.tree, err = parser.ParseFile(s.files, "", text, parser.ParseComments); err != nil {
+	files := token.NewFileSet()
+	tree, err := parser.ParseFile(files, "", text, parser.ParseComments)
+	if err != nil {
 		return nil, err
 	}
+	s := &source{text: text, file: files.File(tree.Pos()), tree: tree, plans: p}
 	waits, err := s.objects(ready)
 	for _, step := range []func() error{s.planned, s.scalars, s.slices, s.deferredResults, s.messages, s.answers, s.schema, s.imports} {
 		if err == nil {
@@ -56,7 +57,7 @@ func expect(rewriting string, found, want int) error {
 // of returns the text of a node, or of what stands from one to another.
 func (s *source) of(from, to ast.Node) string { return s.text[s.at(from.Pos()):s.at(to.End())] }
 
-func (s *source) at(p token.Pos) int { return s.files.Position(p).Offset }
+func (s *source) at(p token.Pos) int { return s.file.Offset(p) }
 
 func (s *source) replace(from, to token.Pos, text string) {
 	s.edits = append(s.edits, edit{s.at(from), s.at(to), text})
