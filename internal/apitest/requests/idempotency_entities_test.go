@@ -7,8 +7,8 @@ import (
 )
 
 // inSpace prepares a mutation of ada in a new scope with two things, the first related to the second.
-func inSpace(input func(r apitest.Space, one, two string) apitest.Vars) func(ada, bob *apitest.Client, round int) (*apitest.Client, apitest.Vars) {
-	return func(ada, _ *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+func inSpace(input func(r apitest.Space, one, two string) apitest.Vars) func(ada, bob *apitest.Client) (*apitest.Client, apitest.Vars) {
+	return func(ada, _ *apitest.Client) (*apitest.Client, apitest.Vars) {
 		r := ada.Space("new")
 		two := r.Set("Thing", "two", apitest.Vars{"n": 2})
 		return ada, input(r, r.Set("Thing", "one", apitest.Vars{"n": 1}, apitest.Under("to", two)), two)
@@ -16,8 +16,8 @@ func inSpace(input func(r apitest.Space, one, two string) apitest.Vars) func(ada
 }
 
 // inProject prepares a mutation of ada in a new project with a team and an item.
-func inProject(input func(l apitest.Crew, bob *apitest.Client) apitest.Vars) func(ada, bob *apitest.Client, round int) (*apitest.Client, apitest.Vars) {
-	return func(ada, bob *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+func inProject(input func(l apitest.Crew, bob *apitest.Client) apitest.Vars) func(ada, bob *apitest.Client) (*apitest.Client, apitest.Vars) {
+	return func(ada, bob *apitest.Client) (*apitest.Client, apitest.Vars) {
 		a := ada.Must(`mutation { createProject(input: {name: "new", categories: ["A"], subcategories: ["S", "T"]}) { project { id categories { id } subcategories { id } } } }`, nil)
 		l := apitest.Crew{Client: ada, ID: a.Str("createProject.project.id"), Categories: apitest.IDsOf(a.List("createProject.project.categories"))}
 		l.Subcategories = apitest.IDsOf(a.List("createProject.project.subcategories"))
@@ -38,7 +38,7 @@ func uploaded(l apitest.Crew) string {
 // entityMutations are those of the mutations that are about scopes, entities and projects.
 var entityMutations = map[string]repeated{
 	"createScope": {
-		prepare: func(ada, _ *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+		prepare: func(ada, _ *apitest.Client) (*apitest.Client, apitest.Vars) {
 			return ada, apitest.Vars{"name": "new"}
 		},
 		selection: "scope { id name version }", other: apitest.Vars{"name": "other"},
@@ -62,13 +62,13 @@ var entityMutations = map[string]repeated{
 		selection: "deleted { scopeId state undoUntil }", other: apitest.Vars{"scopeId": apitest.GIDOf("Scope", "a")},
 	},
 	"putScopeMember": {
-		prepare: func(ada, bob *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+		prepare: func(ada, bob *apitest.Client) (*apitest.Client, apitest.Vars) {
 			return ada, apitest.Vars{"scopeId": ada.Space("new").Scope, "userId": bob.ID, "role": "READER"}
 		},
 		selection: "memberEdge { role addedAt node { id } } problem { __typename }", other: apitest.Vars{"role": "WRITER"},
 	},
 	"removeScopeMember": {
-		prepare: func(ada, bob *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+		prepare: func(ada, bob *apitest.Client) (*apitest.Client, apitest.Vars) {
 			r := ada.Space("new")
 			r.Member(bob, "READER")
 			return ada, apitest.Vars{"scopeId": r.Scope, "userId": bob.ID}
@@ -126,7 +126,7 @@ var entityMutations = map[string]repeated{
 	},
 
 	"createProject": {
-		prepare: func(ada, _ *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+		prepare: func(ada, _ *apitest.Client) (*apitest.Client, apitest.Vars) {
 			return ada, apitest.Vars{"name": "new", "categories": []string{"A", "B"}, "subcategories": []string{"C"}}
 		},
 		selection: "project { id name categories { id name } teams { id } }", other: apitest.Vars{"name": "other"},

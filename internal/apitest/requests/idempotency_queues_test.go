@@ -13,7 +13,7 @@ import (
 var repeatable = []string{"claimReviews", "endShares", "heartbeat", "rebuildProjectQueue", "retryDeadLetter", "dropDeadLetter", "signUploadPart", "revokeUser"}
 
 // inQueue prepares a mutation in a new project with two items, of which ada has claimed one. The input says who sends it.
-func inQueue(input func(l apitest.Crew, h apitest.Held, bob *apitest.Client) apitest.Vars) func(ada, bob *apitest.Client, round int) (*apitest.Client, apitest.Vars) {
+func inQueue(input func(l apitest.Crew, h apitest.Held, bob *apitest.Client) apitest.Vars) func(ada, bob *apitest.Client) (*apitest.Client, apitest.Vars) {
 	return inProject(func(l apitest.Crew, bob *apitest.Client) apitest.Vars {
 		filled(l, 2)
 		return input(l, l.Claimed(l.Client, 1)[0], bob)

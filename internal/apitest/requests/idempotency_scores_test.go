@@ -9,8 +9,8 @@ func scoresState(c *apitest.Client) string {
 }
 
 // withScore prepares a mutation of ada about a new score of one page, and a snapshot of it.
-func withScore(input func(ada *apitest.Client, score, snapshot string) apitest.Vars) func(ada, bob *apitest.Client, round int) (*apitest.Client, apitest.Vars) {
-	return func(ada, _ *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+func withScore(input func(ada *apitest.Client, score, snapshot string) apitest.Vars) func(ada, bob *apitest.Client) (*apitest.Client, apitest.Vars) {
+	return func(ada, _ *apitest.Client) (*apitest.Client, apitest.Vars) {
 		id := ada.Score("new", []string{"a", "b"}, ada.Uploads([]byte("music"), apitest.Vars{"type": "text/plain"}))
 		snapshot := ada.Snapshot(id, "first")
 		return ada, input(ada, id, snapshot)
@@ -18,14 +18,14 @@ func withScore(input func(ada *apitest.Client, score, snapshot string) apitest.V
 }
 
 // withItem prepares a mutation of ada about a new item.
-func withItem(input apitest.Vars) func(ada, bob *apitest.Client, round int) (*apitest.Client, apitest.Vars) {
-	return func(ada, _ *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+func withItem(input apitest.Vars) func(ada, bob *apitest.Client) (*apitest.Client, apitest.Vars) {
+	return func(ada, _ *apitest.Client) (*apitest.Client, apitest.Vars) {
 		return ada, apitest.Changed(apitest.Vars{"itemId": ada.Uploads([]byte("music"), apitest.Vars{"type": "text/plain"})}, input)
 	}
 }
 
 // withUpload prepares a mutation of ada about a file that was put and not completed.
-func withUpload(ada, _ *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+func withUpload(ada, _ *apitest.Client) (*apitest.Client, apitest.Vars) {
 	a := ada.Requests([]byte("music"), apitest.Vars{"type": "text/plain"})
 	ada.Puts(a, []byte("music"))
 	return ada, apitest.Vars{"itemId": a.Str("requestUpload.upload.itemId")}
@@ -34,7 +34,7 @@ func withUpload(ada, _ *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
 // scoreMutations are those of the mutations that are about scores, snapshots and items.
 var scoreMutations = map[string]repeated{
 	"createScore": {
-		prepare: func(ada, _ *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+		prepare: func(ada, _ *apitest.Client) (*apitest.Client, apitest.Vars) {
 			return ada, apitest.Vars{"title": "new", "annotations": []string{"a"}}
 		},
 		selection: "score { id title version hash annotations { text } } problem { __typename }", other: apitest.Vars{"title": "other"},
@@ -77,7 +77,7 @@ var scoreMutations = map[string]repeated{
 		selection: "score { id title version } problem { __typename }", other: apitest.Vars{"expectedVersion": 3},
 	},
 	"requestUpload": {
-		prepare: func(ada, _ *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+		prepare: func(ada, _ *apitest.Client) (*apitest.Client, apitest.Vars) {
 			return ada, apitest.Vars{"name": "n", "type": "text/plain", "size": 5, "sha256": apitest.Sha256Of([]byte("music"))}
 		},
 		selection: "upload { itemId name size partCount expiresAt } problem { __typename }", other: apitest.Vars{"name": "other"},
@@ -105,7 +105,7 @@ var scoreMutations = map[string]repeated{
 		other: apitest.Vars{"tags": []apitest.Vars{{"value": "other"}}}, more: true, // a task is recorded with the change, and removed
 	},
 	"removeItemTags": {
-		prepare: func(ada, _ *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+		prepare: func(ada, _ *apitest.Client) (*apitest.Client, apitest.Vars) {
 			item := ada.Uploads([]byte("music"), apitest.Vars{"type": "text/plain"})
 			ada.Tags(item, apitest.Vars{"value": "first"}, apitest.Vars{"value": "second"})
 			return ada, apitest.Vars{"itemId": item, "tags": []string{"FIRST"}}
@@ -113,7 +113,7 @@ var scoreMutations = map[string]repeated{
 		selection: "item { id } tags { value }", other: apitest.Vars{"tags": []string{"second"}}, more: true,
 	},
 	"setItemQuota": {
-		prepare: func(ada, _ *apitest.Client, _ int) (*apitest.Client, apitest.Vars) {
+		prepare: func(ada, _ *apitest.Client) (*apitest.Client, apitest.Vars) {
 			root := ada.Admin(ada.Must("{ viewer { email } }", nil).Str("viewer.email") + ".root.example.com")
 			return root, apitest.Vars{"userId": root.ID, "quota": 1000}
 		},
