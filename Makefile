@@ -78,7 +78,9 @@ test: engines ## Run all tests of all modules; the last lines say what was left 
 
 # Without the race detector, which would slow down the tests and not the servers. Only on Unix: servers are stopped and continued there.
 test-long: engines ## Break servers and Redis for ten minutes, and check all that was answered (docs/reliability.md)
-	TAGGIE_TEST_REQUIRE=redis,cluster go test -tags long -count 1 -timeout 40m -v -run '^TestLongCampaigns$$' $(TESTFLAGS) ./internal/apitest/fleets
+	TAGGIE_TEST_REQUIRE=redis,cluster TAGGIE_TEST_FULL=yes go test -tags long -count 1 -timeout 40m -v \
+		-run '^(TestLongCampaigns|TestManyLabellersFinishEveryItemOnce|TestWhatWasFinishedStaysFinishedWhenServersDieAndRedisIsEmptied)$$' \
+		$(TESTFLAGS) ./internal/apitest/fleets
 	go test -tags long -count 1 -timeout 40m -v -run '^TestALargeProjectIsDeleted$$' $(TESTFLAGS) ./internal/apitest/queues
 
 check: check-generated check-go check-console check-alerts ## Format, vet, linters, tidy modules, current generated code, the tests of the pages and of the alerts

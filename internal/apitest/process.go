@@ -25,8 +25,9 @@ import (
 // AsServer makes the test binary the server: a process that can be killed, of the code that is tested.
 const AsServer = "TEST_BINARY_IS_THE_SERVER"
 
-// Main runs the tests of a package, in the root of the module. Its binary is the server where a test starts it as one.
-func Main(m *testing.M) {
+// Main runs the tests of a package, in the root of the module, and then what cleans up after them. Its binary is the server where a test
+// starts it as one.
+func Main(m *testing.M, after ...func()) {
 	if len(os.Args) > 1 && os.Args[1] == "thumbnail" { // servers start it to decode images
 		cli.Main("")
 		return
@@ -44,7 +45,11 @@ func Main(m *testing.M) {
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run()) // parses the flags, so the command line has the last word
+	code := m.Run() // parses the flags, so the command line has the last word
+	for _, f := range after {
+		f()
+	}
+	os.Exit(code)
 }
 
 // toRoot changes to the root of the module.

@@ -1,9 +1,10 @@
 package fleets
 
 import (
+	"os"
 	"testing"
 
 	"github.com/taggie/taggie/internal/apitest"
 )
 
-func TestMain(m *testing.M) { apitest.Main(m) }
+func TestMain(m *testing.M) { apitest.Main(m, func() { _ = os.RemoveAll(fastDirectory) }) }

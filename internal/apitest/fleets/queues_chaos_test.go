@@ -13,12 +13,12 @@ import (
 // fullSize makes the tests of load as large as what is promised, which takes minutes.
 const fullSize = "TAGGIE_TEST_FULL"
 
-// load is how many items how many labellers work on.
+// load is how many items how many labellers work on: at full size in `make test-long`.
 func load() (items, labellers int) {
 	if os.Getenv(fullSize) != "" {
 		return 10_000, 100
 	}
-	return 1_500, 100
+	return 600, 40
 }
 
 // often is after how long the next server is killed at the latest.

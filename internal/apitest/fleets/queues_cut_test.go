@@ -16,7 +16,7 @@ import (
 )
 
 func TestASubscriberWhoIsCutOffMissesNothing(t *testing.T) {
-	cutOff(t, 200, 0)
+	cutOff(t, 100, 0)
 }
 
 func TestASubscriberWhoIsCutOffIsToldWhenRedisWasEmptied(t *testing.T) {

@@ -78,14 +78,23 @@ func newFastFleet(t *testing.T, n int) *fleet {
 	return newFleetOn(t, n, fastBinary(t), embeddedtest.RealRedis(t).URL)
 }
 
-// fastBinary builds the server without the race detector.
+// fastDirectory has the server without the race detector, once it is built.
+var fastDirectory string
+
+var buildFast = sync.OnceValues(func() (out []byte, err error) {
+	if fastDirectory, err = os.MkdirTemp("", "taggie-"); err != nil {
+		return nil, err
+	}
+	// As the Makefile does it, so that there is less to compile.
+	return exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", filepath.Join(fastDirectory, "taggie"), ".").CombinedOutput()
+})
+
+// fastBinary returns the server without the race detector.
 func fastBinary(t *testing.T) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "taggie")
-	// As the Makefile does it, so that there is less to compile.
-	out, err := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", binary, ".").CombinedOutput()
+	out, err := buildFast()
 	require.NoError(t, err, "%s", out)
-	return binary
+	return filepath.Join(fastDirectory, "taggie")
 }
 
 // newFleetOn starts n servers of this program on a Redis, a Redis Cluster or Sentinels.
