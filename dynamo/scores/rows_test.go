@@ -132,22 +132,28 @@ func TestForgedIDsOfScores(t *testing.T) {
 	w, _, _ := openWorldOfScores(t)
 	s := w.Make(score.Create{Annotations: []string{"a"}})
 	one := w.Snap(s.Ref, "one")
+	var refs []score.Ref
+	var texts []score.TextID
 	for _, id := range []string{"", "summary", "main:", strings.ToUpper(string(s.ID)), string(s.ID) + "x", "\x00", strings.Repeat("x", 2_000)} {
-		for _, ref := range []score.Ref{{Owner: w.Ada, ID: score.ID(id)}, {Owner: score.UserID(id), ID: s.ID}} {
-			_, err := w.Get(w.Hers(), ref)
-			assert.True(t, fault.Is(err, fault.NotFound), "%q: %v", id, err)
-			lists, errs := w.Scores.ListSnapshotsOf(t.Context(), []score.Ref{ref})
-			assert.NoError(t, errs[0])
-			assert.Empty(t, lists[0])
-			_, _, err = scoretest.ScoreAt(w.Hers(), w.Rules, score.SnapshotID{Score: ref, ID: one.ID})
-			assert.True(t, fault.Is(err, fault.NotFound), "%q: %v", id, err)
-		}
+		refs = append(refs, score.Ref{Owner: w.Ada, ID: score.ID(id)}, score.Ref{Owner: score.UserID(id), ID: s.ID})
 		_, _, err := scoretest.ScoreAt(w.Hers(), w.Rules, score.SnapshotID{Score: s.Ref, ID: id})
 		assert.True(t, fault.Is(err, fault.NotFound), "%q: %v", id, err)
 		for _, kind := range []score.TextKind{score.AnnotationText, score.DescriptionText, "", "x"} {
-			_, errs := w.Scores.TextsByID(t.Context(), []score.TextID{{Score: s.Ref, Kind: kind, Hash: id}})
-			assert.True(t, fault.Is(errs[0], fault.NotFound), "%q: %v", id, errs[0])
+			texts = append(texts, score.TextID{Score: s.Ref, Kind: kind, Hash: id})
 		}
+	}
+	lists, listErrs := w.Scores.ListSnapshotsOf(t.Context(), refs)
+	for i, ref := range refs {
+		_, err := w.Get(w.Hers(), ref)
+		assert.True(t, fault.Is(err, fault.NotFound), "%q: %v", ref, err)
+		assert.NoError(t, listErrs[i])
+		assert.Empty(t, lists[i])
+		_, _, err = scoretest.ScoreAt(w.Hers(), w.Rules, score.SnapshotID{Score: ref, ID: one.ID})
+		assert.True(t, fault.Is(err, fault.NotFound), "%q: %v", ref, err)
+	}
+	_, errs := w.Scores.TextsByID(t.Context(), texts)
+	for i, text := range texts {
+		assert.True(t, fault.Is(errs[i], fault.NotFound), "%q: %v", text, errs[i])
 	}
 }
 
