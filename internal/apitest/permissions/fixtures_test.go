@@ -4,7 +4,7 @@ import "strings"
 
 // Values that documents may name:
 //
-//   - people: $owner, $view, $stranger, $leaver, $nobody (who does not exist), $ownerEmail, $takenEmail, $email (the role's own);
+//   - people: $owner, $view, $stranger, $leaver, $heir (whose is what is left), $nobody (who does not exist), $ownerEmail, $takenEmail, $email (the role's own);
 //   - notes: $note, $deleted, $version, $tag;
 //   - a scope: $scope, $entity and $other, which are related to one another, $ghost (which does not exist); $doomedScope and $deletedScope, of the same people;
 //   - a project: $project, $managers, $reviewers, $taggies, $category, $subcategory, $import (awaits that it is started), $imported,
@@ -29,8 +29,6 @@ var arguments = map[string]string{
 	"Query.project":     `(id: $project)`,
 	"Note.versionAt":    `(number: 1)`,
 
-	"User.scopes":                `(first: 500)`, // the owner has many by and by
-	"User.projects":              `(first: 500)`,
 	"Scope.entities":             `(type: "thing")`,
 	"Scope.entity":               `(type: "thing", key: "walk")`,
 	"Scope.lookup":               `(index: "bySecret")`,

@@ -168,7 +168,10 @@ func (w *walk) judge(y way, a *apitest.Answer) {
 	}{
 		{before.notes != after.notes, w.renewNotes},
 		{before.scope != after.scope, w.renewScope},
+		{before.scopes != after.scopes, w.renewDeletedScopes},
 		{before.project != after.project, w.renewProject},
+		{before.paused != after.paused, w.renewPaused},
+		{before.deletedProjects != after.deletedProjects, w.renewDeletedProjects},
 		{before.scores != after.scores, w.renewScores},
 	} {
 		if part.changed {

@@ -30,10 +30,10 @@ var itemsFile = func() string {
 
 // renewProject makes a project of which the owner is a manager, edit is in a team of reviewers, view in one of taggies, and
 // revoked was with the reviewers. It has an import that is done, one whose file is there, an export that is done, and items in all
-// states, as renewItems says; and another project, which is paused.
+// states, as renewItems says.
 func (w *world) renewProject() {
 	w.T.Helper()
-	w.leaveProjects()
+	w.leaveProject()
 	made := w.owner.Must(`mutation { createProject(input: {name: "Secret project", description: "secret description", suggestedKeywords: ["secret word", "spare word"],
 		categories: ["Secret category", "taken"], subcategories: ["Secret subcategory", "taken"]}) { project { id categories { id } subcategories { id } teams { id } } } }`, nil)
 	w.ids["project"] = made.Str("createProject.project.id")
@@ -64,12 +64,10 @@ func (w *world) renewProject() {
 		Str("createProjectExport.export.id")
 	w.run(project.RunExport, "export")
 	w.renewRemoval()
-	w.renewPaused()
-	w.renewDeleted()
 }
 
-// renewDeleted makes two projects with edit and view, of which one is deleted.
-func (w *world) renewDeleted() {
+// renewDeletedProjects makes two projects with edit and view, of which one is deleted.
+func (w *world) renewDeletedProjects() {
 	w.T.Helper()
 	for _, name := range []string{"doomed", "deletedProject"} {
 		w.ids[name] = w.owner.Must(`mutation { createProject(input: {name: "Secret `+name+`", description: "secret", categories: ["Secret category"]}) { project { id } } }`, nil).Str("createProject.project.id")
@@ -101,17 +99,16 @@ func (w *world) renewRemoval() {
 	w.ids["removal"] = apitest.GIDOf("ProjectRemoval", string(l.Key()), r.ID)
 }
 
-// leaveProjects has all but the owner leave what was made before: lists of projects stay short, so that an answer has room for the errors
-// of each.
-func (w *world) leaveProjects() {
+// leaveProject has all leave what was made before: lists of projects stay short, so that an answer has room for the errors of each.
+func (w *world) leaveProject() {
 	w.T.Helper()
 	if w.ids["project"] == "" {
 		return
 	}
 	w.owner.Do(fill(`mutation {
+		putProjectMember(input: {teamId: $managers, userId: $heir}) { member { type } }
 		a: removeProjectMember(input: {projectId: $project, userId: $edit}) { user { id } } b: removeProjectMember(input: {projectId: $project, userId: $view}) { user { id } }
-		c: removeProjectMember(input: {projectId: $paused, userId: $edit}) { user { id } } d: removeProjectMember(input: {projectId: $paused, userId: $view}) { user { id } }
-		e: removeProjectMember(input: {projectId: $doomed, userId: $edit}) { user { id } } f: removeProjectMember(input: {projectId: $doomed, userId: $view}) { user { id } }
+		c: removeProjectMember(input: {projectId: $project, userId: $owner}) { user { id } }
 	}`, w.ids), nil) // some may have left already
 }
 
@@ -153,4 +150,5 @@ const projectShown = `
 		imports { nodes { id state endedAt bytesRead lines imported duplicates mistakes } } exports { nodes { id state endedAt items bytes } } removals { nodes { id state removed } }
 		paused queue { cursor queued size paused counts { total new claimed finished skipped } }
 	}
-	paused: project(id: $paused) { paused version }`
+	paused: project(id: $paused) { paused version }
+	deletedProjects: viewer { deletedProjects(first: 500) { nodes { projectId state undoUntil } } }`

@@ -23,6 +23,13 @@ const walkQuota = 200 << 20
 // and uploads that may be completed.
 func (w *world) renewScores() {
 	w.T.Helper()
+	if w.ids["score"] != "" { // nothing of what was made before is listed, but what is in use
+		w.owner.Do(fill(`mutation {
+			deleteScore(input: {scoreId: $score}) { deletedScoreId }
+			a: deleteItem(input: {itemId: $spareFile}) { deletedItemId } b: deleteItem(input: {itemId: $lentFile}) { deletedItemId }
+			c: deleteItem(input: {itemId: $withdrawnFile}) { deletedItemId }
+		}`, w.ids), nil) // some may be gone already
+	}
 	secret := apitest.Vars{"name": "secret.png", "setName": "secret set"}
 	first, second := w.owner.Uploads(w.pixel(), secret), w.owner.Uploads(w.pixel(), secret)
 	w.ids["score"] = w.owner.Score("Secret score", []string{"secret annotation", "another secret"}, first)

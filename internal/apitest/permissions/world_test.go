@@ -57,7 +57,7 @@ func newWorld(t *testing.T, s walkServer, role string) *world {
 	w := &world{Server: &own, key: s.key, role: role, people: map[string]*apitest.Client{}, tokens: map[string]*apitest.Client{}, ids: map[string]string{
 		"nobody": gid.Of("User", uuid.NewString()).String(),
 	}}
-	for _, name := range []string{"owner", "edit", "view", "revoked", "stranger", "taken", "leaver"} {
+	for _, name := range []string{"owner", "edit", "view", "revoked", "stranger", "taken", "leaver", "heir"} {
 		w.people[name] = w.User(w.address(name))
 		w.ids[name] = w.people[name].ID
 	}
@@ -68,7 +68,10 @@ func newWorld(t *testing.T, s walkServer, role string) *world {
 	w.renewNotes()
 	w.renewScope()
 	w.renewScores()
+	w.renewDeletedScopes()
 	w.renewProject()
+	w.renewPaused()
+	w.renewDeletedProjects()
 	w.fullProject()
 	w.letters()
 	w.largeScores()
@@ -199,11 +202,14 @@ var onlineNow = regexp.MustCompile(`"onlineCount":\d+`)
 
 // snapshot is what there is to be changed.
 type snapshot struct {
-	notes   string // everything of the notes that their owner sees
-	scope   string // everything in the scope that its owner sees
-	project string // everything of the project that its manager sees
-	scores  string // everything of the score, and all items, that their owner sees
-	users   string // everything that the owner and the role see of themselves, and whether another's token counts
+	notes           string // everything of the notes that their owner sees
+	scope           string // everything in the scope that its owner sees
+	scopes          string // all scopes, and those that are deleted
+	project         string // everything of the project that its manager sees
+	paused          string // whether the paused one is
+	deletedProjects string
+	scores          string // everything of the score, and all items, that their owner sees
+	users           string // everything that the owner and the role see of themselves, and whether another's token counts
 }
 
 func (w *world) snapshot() snapshot {
@@ -232,7 +238,8 @@ func (w *world) snapshot() snapshot {
 		users += fmt.Sprint(w.people["leaver"].Do(`{ __typename }`, nil).Status)
 	}
 	return snapshot{
-		notes: part("note", "deleted", "changes"), scope: part("scope", "scopes"), project: part("project", "paused"), scores: part("score", "files"), users: users,
+		notes: part("note", "deleted", "changes"), scope: part("scope"), scopes: part("scopes"), project: part("project"), paused: part("paused"),
+		deletedProjects: part("deletedProjects"), scores: part("score", "files"), users: users,
 	}
 }
 
