@@ -3,6 +3,7 @@ package demo
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -174,25 +175,27 @@ func TestInterruptedRunIsCompleted(t *testing.T) {
 	state, requests := uninterrupted(t)
 	const stops = 4
 	for i := range stops {
-		w := newWorld(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		var left atomic.Int64
-		left.Store(1 + requests*int64(i)/stops)
-		err := load(ctx, w.through(func(_ string, r *http.Request) (*http.Response, error) {
-			if left.Add(-1) < 0 {
-				cancel()
+		t.Run(fmt.Sprintf("after part %d of %d", i, stops), func(t *testing.T) { // each world ends with its test
+			w := newWorld(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var left atomic.Int64
+			left.Store(1 + requests*int64(i)/stops)
+			err := load(ctx, w.through(func(_ string, r *http.Request) (*http.Response, error) {
+				if left.Add(-1) < 0 {
+					cancel()
+				}
+				return http.DefaultTransport.RoundTrip(r)
+			}), few)
+			require.ErrorIs(t, err, context.Canceled)
+			require.ErrorContains(t, err, "run it again")
+			again := w.options()
+			if i%2 == 1 {
+				again = w.later24()
 			}
-			return http.DefaultTransport.RoundTrip(r)
-		}), few)
-		cancel()
-		require.ErrorIs(t, err, context.Canceled, "after part %d of %d", i, stops)
-		require.ErrorContains(t, err, "run it again")
-		again := w.options()
-		if i%2 == 1 {
-			again = w.later24()
-		}
-		require.NoError(t, load(t.Context(), again, few), "after part %d of %d", i, stops)
-		require.Equal(t, state, w.state(small), "after part %d of %d", i, stops)
+			require.NoError(t, load(t.Context(), again, few))
+			require.Equal(t, state, w.state(small))
+		})
 	}
 }
 
