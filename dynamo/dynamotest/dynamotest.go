@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -135,6 +136,15 @@ func OpenFaultyDB(t *testing.T, now func() time.Time) *dynamo.DB {
 	inj.ResetAfter(faultinject.Every(13))
 	inj.Conflict(faultinject.Every(11))
 	inj.LeaveUnprocessed(40, faultinject.Every(3))
+	t.Cleanup(func() { assert.Empty(t, inj.Recorder().Violations()) })
+	return db
+}
+
+// OpenRowByRowDB returns a DB whose transactions are shown row by row, and whose calls keep to the limits of DynamoDB. Only what is done at
+// the same time can see that.
+func OpenRowByRowDB(t *testing.T, now func() time.Time) *dynamo.DB {
+	db, inj := OpenDB(t, now)
+	inj.RowByRow(func(context.Context, int, int) { runtime.Gosched() })
 	t.Cleanup(func() { assert.Empty(t, inj.Recorder().Violations()) })
 	return db
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/taggie/taggie/dynamo/dynamotest"
 	"github.com/taggie/taggie/dynamo/entities"
 	"github.com/taggie/taggie/dynamo/users"
+	"github.com/taggie/taggie/internal/faultinject"
 	"github.com/taggie/taggie/internal/storetest/entitytest"
 )
 
@@ -32,35 +33,51 @@ func openFaultyEntities(t *testing.T, now func() time.Time) entitytest.Stores {
 	return entityStores(dynamotest.OpenFaultyDB(t, now))
 }
 
-// openLaggingEntities returns stores whose indexes show nothing until they are settled, and whose transactions are shown row by row.
+// openLaggingEntities returns stores whose indexes show nothing until they are settled.
 func openLaggingEntities(t *testing.T, now func() time.Time) entitytest.Stores {
+	s, _ := laggingEntities(t, now)
+	return s
+}
+
+// openRowByRowEntities is openLaggingEntities, and transactions are shown row by row.
+func openRowByRowEntities(t *testing.T, now func() time.Time) entitytest.Stores {
+	s, inj := laggingEntities(t, now)
+	inj.RowByRow(func(context.Context, int, int) { runtime.Gosched() })
+	return s
+}
+
+func laggingEntities(t *testing.T, now func() time.Time) (entitytest.Stores, *faultinject.Injector) {
 	db, inj := dynamotest.OpenDB(t, now)
 	lag := inj.LagIndexes()
-	inj.RowByRow(func(context.Context, int, int) { runtime.Gosched() })
 	t.Cleanup(func() {
 		assert.NoError(t, lag.Stop(context.WithoutCancel(t.Context())))
 		assert.Empty(t, inj.Recorder().Violations())
 	})
 	s := entityStores(db)
-	s.Entities = entities.Store{DB: db}
 	s.Settle = func() { assert.NoError(t, lag.Settle(context.WithoutCancel(t.Context()))) }
-	return s
+	return s, inj
 }
 
 func TestEntities(t *testing.T) { entitytest.Suite(t, openEntities) }
 
 func TestEntitiesWithFaults(t *testing.T) { entitytest.Suite(t, openFaultyEntities) }
 
-func TestEntitiesLaggingRowByRow(t *testing.T) { entitytest.Suite(t, openLaggingEntities) }
+func TestEntitiesLagging(t *testing.T) { entitytest.Suite(t, openLaggingEntities) }
+
+func TestEntitiesLaggingRowByRow(t *testing.T) { entitytest.Together(t, openRowByRowEntities) }
 
 func TestScopes(t *testing.T) { entitytest.ScopesSuite(t, openEntities) }
 
 func TestScopesWithFaults(t *testing.T) { entitytest.ScopesSuite(t, openFaultyEntities) }
 
-func TestScopesLaggingRowByRow(t *testing.T) { entitytest.ScopesSuite(t, openLaggingEntities) }
+func TestScopesLagging(t *testing.T) { entitytest.ScopesSuite(t, openLaggingEntities) }
+
+func TestScopesLaggingRowByRow(t *testing.T) { entitytest.ScopesTogether(t, openRowByRowEntities) }
 
 func TestTasks(t *testing.T) { entitytest.TasksSuite(t, openEntities) }
 
 func TestTasksWithFaults(t *testing.T) { entitytest.TasksSuite(t, openFaultyEntities) }
 
-func TestTasksLaggingRowByRow(t *testing.T) { entitytest.TasksSuite(t, openLaggingEntities) }
+func TestTasksLagging(t *testing.T) { entitytest.TasksSuite(t, openLaggingEntities) }
+
+func TestTasksLaggingRowByRow(t *testing.T) { entitytest.TasksTogether(t, openRowByRowEntities) }

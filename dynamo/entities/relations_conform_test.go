@@ -8,36 +8,36 @@ import (
 	"github.com/taggie/taggie/internal/storetest/entitytest"
 )
 
-func openRelations(t *testing.T, now func() time.Time) entitytest.RelationStores {
-	s := openEntities(t, now)
-	return entitytest.RelationStores{RelationStore: s.Entities.(entities.Store), Tasks: s.Tasks}
+// relations opens stores of relationships as those of entities are opened.
+func relations(open entitytest.Open) entitytest.OpenRelations {
+	return func(t *testing.T, now func() time.Time) entitytest.RelationStores {
+		s := open(t, now)
+		return entitytest.RelationStores{RelationStore: s.Entities.(entities.Store), Tasks: s.Tasks, Settle: s.Settle}
+	}
 }
 
-func openFaultyRelations(t *testing.T, now func() time.Time) entitytest.RelationStores {
-	s := openFaultyEntities(t, now)
-	return entitytest.RelationStores{RelationStore: s.Entities.(entities.Store), Tasks: s.Tasks}
+func TestRelations(t *testing.T) { entitytest.RelationsSuite(t, relations(openEntities)) }
+
+func TestRelationsWithFaults(t *testing.T) {
+	entitytest.RelationsSuite(t, relations(openFaultyEntities))
 }
 
-// openLaggingRelations is openLaggingEntities for relationships.
-func openLaggingRelations(t *testing.T, now func() time.Time) entitytest.RelationStores {
-	s := openLaggingEntities(t, now)
-	return entitytest.RelationStores{RelationStore: s.Entities.(entities.Store), Tasks: s.Tasks, Settle: s.Settle}
-}
-
-func TestRelations(t *testing.T) { entitytest.RelationsSuite(t, openRelations) }
-
-func TestRelationsWithFaults(t *testing.T) { entitytest.RelationsSuite(t, openFaultyRelations) }
-
-func TestEntityDeletions(t *testing.T) { entitytest.EntityDeletionsSuite(t, openRelations) }
-
-func TestEntityDeletionsWithFaults(t *testing.T) {
-	entitytest.EntityDeletionsSuite(t, openFaultyRelations)
-}
+func TestRelationsLagging(t *testing.T) { entitytest.RelationsSuite(t, relations(openLaggingEntities)) }
 
 func TestRelationsLaggingRowByRow(t *testing.T) {
-	entitytest.RelationsSuite(t, openLaggingRelations)
+	entitytest.RelationsTogether(t, relations(openRowByRowEntities))
+}
+
+func TestEntityDeletions(t *testing.T) { entitytest.EntityDeletionsSuite(t, relations(openEntities)) }
+
+func TestEntityDeletionsWithFaults(t *testing.T) {
+	entitytest.EntityDeletionsSuite(t, relations(openFaultyEntities))
+}
+
+func TestEntityDeletionsLagging(t *testing.T) {
+	entitytest.EntityDeletionsSuite(t, relations(openLaggingEntities))
 }
 
 func TestEntityDeletionsLaggingRowByRow(t *testing.T) {
-	entitytest.EntityDeletionsSuite(t, openLaggingRelations)
+	entitytest.EntityDeletionsTogether(t, relations(openRowByRowEntities))
 }

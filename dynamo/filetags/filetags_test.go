@@ -2,7 +2,6 @@ package filetags_test
 
 import (
 	"context"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -51,11 +50,8 @@ func TestFileTagsWithFaults(t *testing.T) {
 }
 
 func TestFileTagsRowByRow(t *testing.T) {
-	filetagtest.Suite(t, func(t *testing.T, now func() time.Time) filetagtest.Stores {
-		db, inj := dynamotest.OpenDB(t, now)
-		inj.RowByRow(func(context.Context, int, int) { runtime.Gosched() })
-		t.Cleanup(func() { assert.Empty(t, inj.Recorder().Violations()) })
-		return fileTagStores(db)
+	filetagtest.Together(t, func(t *testing.T, now func() time.Time) filetagtest.Stores {
+		return fileTagStores(dynamotest.OpenRowByRowDB(t, now))
 	})
 }
 

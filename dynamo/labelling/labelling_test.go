@@ -1,8 +1,6 @@
 package labelling_test
 
 import (
-	"context"
-	"runtime"
 	"testing"
 	"time"
 
@@ -48,10 +46,7 @@ func TestLabellingWithFaults(t *testing.T) {
 }
 
 func TestLabellingRowByRow(t *testing.T) {
-	labellingtest.Suite(t, func(t *testing.T, now func() time.Time) labellingtest.Stores {
-		db, inj := dynamotest.OpenDB(t, now)
-		inj.RowByRow(func(context.Context, int, int) { runtime.Gosched() })
-		t.Cleanup(func() { assert.Empty(t, inj.Recorder().Violations()) })
-		return labellingStores(db)
+	labellingtest.Together(t, func(t *testing.T, now func() time.Time) labellingtest.Stores {
+		return labellingStores(dynamotest.OpenRowByRowDB(t, now))
 	})
 }

@@ -1,8 +1,6 @@
 package projects_test
 
 import (
-	"context"
-	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -40,10 +38,8 @@ func TestOriginalsWithFaults(t *testing.T) {
 }
 
 func TestOriginalsRowByRow(t *testing.T) {
-	projecttest.OriginalsSuite(t, func(t *testing.T, now func() time.Time) (scoretest.ItemStores, projecttest.Stores) {
-		db, inj := dynamotest.OpenDB(t, now)
-		inj.RowByRow(func(context.Context, int, int) { runtime.Gosched() })
-		t.Cleanup(func() { assert.Empty(t, inj.Recorder().Violations()) })
+	projecttest.OriginalsTogether(t, func(t *testing.T, now func() time.Time) (scoretest.ItemStores, projecttest.Stores) {
+		db := dynamotest.OpenRowByRowDB(t, now)
 		return dynamotest.ItemStores(t, db), dynamotest.ProjectStores(db)
 	})
 }

@@ -1,8 +1,6 @@
 package projects_test
 
 import (
-	"context"
-	"runtime"
 	"testing"
 	"time"
 
@@ -28,12 +26,8 @@ func TestProjects(t *testing.T) { projecttest.Suite(t, openProjects) }
 
 func TestProjectsWithFaults(t *testing.T) { projecttest.Suite(t, openFaultyProjects) }
 
-// openRowByRowProjects returns stores whose transactions are shown row by row.
-func openRowByRowProjects(t *testing.T, now func() time.Time) projecttest.Stores {
-	db, inj := dynamotest.OpenDB(t, now)
-	inj.RowByRow(func(context.Context, int, int) { runtime.Gosched() })
-	t.Cleanup(func() { assert.Empty(t, inj.Recorder().Violations()) })
-	return dynamotest.ProjectStores(db)
+func TestProjectsRowByRow(t *testing.T) {
+	projecttest.Together(t, func(t *testing.T, now func() time.Time) projecttest.Stores {
+		return dynamotest.ProjectStores(dynamotest.OpenRowByRowDB(t, now))
+	})
 }
-
-func TestProjectsRowByRow(t *testing.T) { projecttest.Suite(t, openRowByRowProjects) }

@@ -1,8 +1,6 @@
 package scores_test
 
 import (
-	"context"
-	"runtime"
 	"testing"
 	"time"
 
@@ -29,10 +27,7 @@ func TestScoreItemsWithFaults(t *testing.T) { scoretest.ItemsSuite(t, openFaulty
 func TestScoreItemsKilled(t *testing.T) { scoretest.KilledItems(t, openItems) }
 
 func TestScoreItemsRowByRow(t *testing.T) {
-	scoretest.ItemsSuite(t, func(t *testing.T, now func() time.Time) scoretest.ItemStores {
-		db, inj := dynamotest.OpenDB(t, now)
-		inj.RowByRow(func(context.Context, int, int) { runtime.Gosched() })
-		t.Cleanup(func() { assert.Empty(t, inj.Recorder().Violations()) })
-		return dynamotest.ItemStores(t, db)
+	scoretest.ItemsTogether(t, func(t *testing.T, now func() time.Time) scoretest.ItemStores {
+		return dynamotest.ItemStores(t, dynamotest.OpenRowByRowDB(t, now))
 	})
 }

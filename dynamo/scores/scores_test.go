@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -60,14 +59,6 @@ func openFaultyScores(t *testing.T, now func() time.Time) scoretest.Stores {
 	return scoreStores(dynamotest.OpenFaultyDB(t, now))
 }
 
-// openRowByRowScores returns stores whose transactions are shown row by row.
-func openRowByRowScores(t *testing.T, now func() time.Time) scoretest.Stores {
-	db, inj := dynamotest.OpenDB(t, now)
-	inj.RowByRow(func(context.Context, int, int) { runtime.Gosched() })
-	t.Cleanup(func() { assert.Empty(t, inj.Recorder().Violations()) })
-	return scoreStores(db)
-}
-
 // openSteppedScores returns stores that make nearly every change in steps.
 func openSteppedScores(t *testing.T, now func() time.Time) scoretest.Stores {
 	db, inj := dynamotest.OpenDB(t, now)
@@ -84,7 +75,11 @@ func TestScoresWithFaults(t *testing.T) { scoretest.Suite(t, openFaultyScores) }
 
 func TestScoresInSteps(t *testing.T) { scoretest.Suite(t, openSteppedScores) }
 
-func TestScoresRowByRow(t *testing.T) { scoretest.Suite(t, openRowByRowScores) }
+func TestScoresRowByRow(t *testing.T) {
+	scoretest.Together(t, func(t *testing.T, now func() time.Time) scoretest.Stores {
+		return scoreStores(dynamotest.OpenRowByRowDB(t, now))
+	})
+}
 
 // openWorldOfScores returns a world on a DB of its own.
 func openWorldOfScores(t testing.TB) (*scoretest.World, *dynamo.DB, *faultinject.Injector) {

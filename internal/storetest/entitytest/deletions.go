@@ -24,8 +24,15 @@ func EntityDeletionsSuite(t *testing.T, open OpenRelations) {
 		"an entity is made anew under the same id":     deleteMadeAnew,
 		"an id is not free before all is removed":      deleteNotFree,
 		"deleting what many things are related to":     deleteHub,
-		"deleting twice, one entity after the other":   deleteTwice,
 		"a deletion that is done is not done any more": finishNothing,
+	})
+	EntityDeletionsTogether(t, open)
+}
+
+// EntityDeletionsTogether tests what [EntityDeletionsSuite] does at the same time. See [Together].
+func EntityDeletionsTogether(t *testing.T, open OpenRelations) {
+	runRelations(t, open, map[string]func(*testing.T, *RelationWorld){
+		"deleting twice, one entity after the other": deleteTwice,
 	})
 }
 

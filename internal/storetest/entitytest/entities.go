@@ -195,10 +195,18 @@ func Suite(t *testing.T, open Open) {
 			assert.Equal(t, "p:4", ids[0])
 			assert.Equal(t, map[string]any{"changed": true}, s.Items[0].Attributes)
 		},
-		"Query objects from index":      queryIndex,
-		"Query an index page by page":   pageIndex,
-		"Set a record":                  setRecord,
-		"Set a record once":             setOnce,
+		"Query objects from index":    queryIndex,
+		"Query an index page by page": pageIndex,
+		"Set a record":                setRecord,
+		"Set a record once":           setOnce,
+	})
+	Together(t, open)
+}
+
+// Together tests what [Suite] does at the same time: nothing else sees a transaction that is shown row by row. A rebuild changes several
+// entities at the same time.
+func Together(t *testing.T, open Open) {
+	runEntities(t, open, map[string]func(*testing.T, *World){
 		"Set a record by many at once":  setTogether,
 		"Rebuild an index":              rebuild,
 		"Rebuild an index step by step": rebuildSteps,

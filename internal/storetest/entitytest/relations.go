@@ -104,12 +104,19 @@ func RelationsSuite(t *testing.T, open OpenRelations) {
 		"ids of all kinds":                                     oddIDs,
 		"cyclic relations":                                     cyclicRelations,
 		"changes are repeated safely":                          relationsOnce,
-		"two writers":                                          twoWriters,
-		"many writers add together":                            addTogether,
-		"set a record with relationships":                      putWithRelations,
 		"setting a record that was changed meanwhile":          putConflict,
 		"nothing is changed when one object does not exist":    replaceUnknown,
 		"what is listed of several subjects is in their order": severalSubjects,
+	})
+	RelationsTogether(t, open)
+}
+
+// RelationsTogether tests what [RelationsSuite] does at the same time, also with several predicates in one change. See [Together].
+func RelationsTogether(t *testing.T, open OpenRelations) {
+	runRelations(t, open, map[string]func(*testing.T, *RelationWorld){
+		"two writers":                     twoWriters,
+		"many writers add together":       addTogether,
+		"set a record with relationships": putWithRelations,
 	})
 }
 

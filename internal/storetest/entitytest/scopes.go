@@ -28,10 +28,17 @@ func ScopesSuite(t *testing.T, open Open) {
 		"tasks are recorded with a scope":           scopeTasks,
 		"members have roles":                        scopeMembers,
 		"a scope keeps an owner":                    lastOwner,
-		"a scope keeps an owner whoever leaves":     lastOwnerTogether,
 		"members and scopes are listed":             listScopes,
 		"a change of members is carried out once":   memberOnce,
 		"entities of clients are no scopes of ours": foreignScope,
+	})
+	ScopesTogether(t, open)
+}
+
+// ScopesTogether tests what [ScopesSuite] does at the same time. See [Together].
+func ScopesTogether(t *testing.T, open Open) {
+	runEntities(t, open, map[string]func(*testing.T, *World){
+		"a scope keeps an owner whoever leaves": lastOwnerTogether,
 	})
 }
 

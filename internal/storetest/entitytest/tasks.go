@@ -20,10 +20,17 @@ func TasksSuite(t *testing.T, open Open) {
 		"a task is there once":                    taskOnce,
 		"tasks are listed when they are due":      dueTasks,
 		"a task is claimed by one":                claimTask,
-		"a task is claimed by one of many":        claimTogether,
 		"a lost task is taken over":               takeOver,
 		"a task comes back":                       taskAgain,
 		"a task that was taken over is not ended": taskFenced,
+	})
+	TasksTogether(t, open)
+}
+
+// TasksTogether tests what [TasksSuite] does at the same time. See [Together].
+func TasksTogether(t *testing.T, open Open) {
+	runEntities(t, open, map[string]func(*testing.T, *World){
+		"a task is claimed by one of many": claimTogether,
 	})
 }
 

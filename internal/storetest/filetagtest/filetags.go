@@ -26,21 +26,16 @@ func Suite(t *testing.T, open Open) {
 	runFileTags(t, open, map[string]func(*testing.T, *World){
 		"tags are replaced":             replacedTags,
 		"tags of many authors":          tagsOfAuthors,
-		"many items at once":            tagsOfManyItems,
 		"spellings":                     searchedSpellings,
 		"pages of a search":             searchedPages,
 		"distinct items":                searchedItems,
-		"values with counts":            countedValues,
 		"an author's tags":              searchedAuthors,
 		"access decides":                accessDecides,
 		"a page comes and goes":         pageComesAndGoes,
-		"another score shows the item":  shownByAnother,
 		"sets are tagged":               taggedSets,
 		"all tags are replaced at once": replacedAll,
 		"bad input changes nothing":     refusedTags,
 		"tags are put once per key":     tagsOncePerKey,
-		"many write at the same time":   writtenTogether,
-		"shards are raised":             raisedShards,
 		"an item is deleted":            deletedItem,
 		"others' tags outlive nothing":  othersTags,
 		"a page that was uploaded":      taggedUpload,
@@ -48,6 +43,19 @@ func Suite(t *testing.T, open Open) {
 		"nothing to change":             unchangedTags,
 		"what was told is done":         toldOnce,
 		"many scores use the item":      usedByMany,
+	})
+	Together(t, open)
+}
+
+// Together tests what [Suite] does at the same time: nothing else sees a transaction that is shown row by row. The tags of several items, or of
+// several authors of one, follow their scores at the same time, too.
+func Together(t *testing.T, open Open) {
+	runFileTags(t, open, map[string]func(*testing.T, *World){
+		"many items at once":           tagsOfManyItems,
+		"values with counts":           countedValues,
+		"another score shows the item": shownByAnother,
+		"many write at the same time":  writtenTogether,
+		"shards are raised":            raisedShards,
 	})
 }
 

@@ -162,11 +162,9 @@ func sortedIDs(items []project.Item) []string {
 
 // Suite tests an implementation of labelling.Truth.
 func Suite(t *testing.T, open Open) {
-	for name, test := range map[string]func(*testing.T, *World){
+	run(t, open, map[string]func(*testing.T, *World){
 		"a claim is made, extended and ended":                  claimedItem,
 		"an item is finished with its transition":              finishedMove,
-		"of several who finish an item one does":               finishersTogether,
-		"a move that is made twice is one move":                movedTwice,
 		"an incorrect effort returns its item":                 reviewedEffort,
 		"a reviewer corrects":                                  correctedEffort,
 		"an effort is taken back":                              undoneEffort,
@@ -178,15 +176,28 @@ func Suite(t *testing.T, open Open) {
 		"the outbox is listed from its oldest and deleted":     orderedOutbox,
 		"items of a status are listed in pages":                listedByStatus,
 		"scans show every item and effort":                     scanned,
-		"scans show every item while items change":             scannedMeanwhile,
 		"a scan ends with the error of who reads":              scanEnded,
-		"an item and its efforts are of one moment":            effortsOfOneMoment,
 		"an item has more efforts than a transaction":          manyEfforts,
 		"many items with their efforts":                        itemsWithEfforts,
 		"all projects are listed in the order of ids":          listedProjectsOfAll,
 		"a project is paused, and has a queue of its own size": pausedProject,
 		"a project is read as many users are in it":            projectAsMany,
-	} {
+	})
+	Together(t, open)
+}
+
+// Together tests what [Suite] does at the same time: nothing else sees a transaction that is shown row by row.
+func Together(t *testing.T, open Open) {
+	run(t, open, map[string]func(*testing.T, *World){
+		"of several who finish an item one does":    finishersTogether,
+		"a move that is made twice is one move":     movedTwice,
+		"scans show every item while items change":  scannedMeanwhile,
+		"an item and its efforts are of one moment": effortsOfOneMoment,
+	})
+}
+
+func run(t *testing.T, open Open, tests map[string]func(*testing.T, *World)) {
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock := storetest.NewClock()

@@ -47,14 +47,25 @@ func (w *OriginalWorld) serving(store project.Store, uploads project.Uploads) *p
 
 // OriginalsSuite is the contract of stores of items and of projects towards one another: items of users are imported into projects.
 func OriginalsSuite(t *testing.T, open OpenOriginals) {
-	for name, test := range map[string]func(*testing.T, *OriginalWorld){
+	runOriginals(t, open, map[string]func(*testing.T, *OriginalWorld){
 		"items are imported and used":           importedOriginals,
-		"a library is imported":                 importedLibrary,
 		"an item goes before it is imported":    goneOriginals,
 		"an item goes while it is imported":     goneMeanwhile,
 		"an item is used before it is imported": usedOriginals,
 		"projects of items are for members":     projectsOfItems,
-	} {
+	})
+	OriginalsTogether(t, open)
+}
+
+// OriginalsTogether tests what [OriginalsSuite] does at the same time, which is to keep many items. See [Together].
+func OriginalsTogether(t *testing.T, open OpenOriginals) {
+	runOriginals(t, open, map[string]func(*testing.T, *OriginalWorld){
+		"a library is imported": importedLibrary,
+	})
+}
+
+func runOriginals(t *testing.T, open OpenOriginals, tests map[string]func(*testing.T, *OriginalWorld)) {
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock := storetest.NewClock()

@@ -229,20 +229,13 @@ func Suite(t *testing.T, open Open) {
 		"projects are listed for their members":               listedProjects,
 		"an unknown project is not found alone":               unknownProject,
 		"labels are added":                                    addedLabels,
-		"two managers add the same category":                  sameCategory,
 		"labels are renamed, retired and merged":              changedLabels,
-		"two labels are merged into one another":              mergedTogether,
-		"many managers add categories together":               manyCategories,
 		"a list has a bound":                                  fullLists,
 		"teams have a name of their own":                      teamNames,
-		"two managers add the same team":                      sameTeam,
 		"members are added, moved and removed":                changedMembers,
 		"a blocked user adds nobody":                          blockedUserAddsNobody,
 		"the last manager stays":                              lastManager,
-		"of two managers who leave at once one stays":         leavingTogether,
-		"members are listed in pages":                         listedMembers,
 		"items are imported once":                             importedOnce,
-		"items are imported together and once":                importedTogether,
 		"an import does not reset what was finished":          finishedMeanwhile,
 		"large items are imported":                            largeItems,
 		"items are listed by status":                          itemsByStatus,
@@ -250,7 +243,6 @@ func Suite(t *testing.T, open Open) {
 		"items are read with memberships":                     itemsWithMembers,
 		"items keep what they are":                            itemsWhole,
 		"finished items are read with what they are":          finishedItem,
-		"items of labels are listed in pages":                 itemsOfLabels,
 		"efforts are listed in pages":                         listedEfforts,
 		"efforts to review are listed in pages":               listedToReview,
 		"imports and exports are kept and listed":             keptTransfers,
@@ -260,5 +252,20 @@ func Suite(t *testing.T, open Open) {
 		"a deleted project has no members":                    deletedProject,
 		"a deleted team has no members":                       deletedTeam,
 		"a deletion is undone before it is done":              deletionThatIsUndone,
+	})
+	Together(t, open)
+}
+
+// Together tests what [Suite] does at the same time: nothing else sees a transaction that is shown row by row.
+func Together(t *testing.T, open Open) {
+	runProjects(t, open, map[string]func(*testing.T, *World){
+		"two managers add the same category":          sameCategory,
+		"two labels are merged into one another":      mergedTogether,
+		"many managers add categories together":       manyCategories,
+		"two managers add the same team":              sameTeam,
+		"of two managers who leave at once one stays": leavingTogether,
+		"members are listed in pages":                 listedMembers,
+		"items are imported together and once":        importedTogether,
+		"items of labels are listed in pages":         itemsOfLabels,
 	})
 }

@@ -37,10 +37,17 @@ func ItemsSuite(t *testing.T, open OpenItems) {
 		"an item is renamed":                    renamed,
 		"the set of an item":                    changedSet,
 		"the quota of an owner":                 ownersQuota,
-		"items are completed at the same time":  completedTogether,
-		"uploads are completed in turns":        completedInTurns,
-		"the quota holds under many writers":    quotaTogether,
 		"mutations happen once per key":         itemsOncePerKey,
+	})
+	ItemsTogether(t, open)
+}
+
+// ItemsTogether tests what [ItemsSuite] does at the same time. See [Together].
+func ItemsTogether(t *testing.T, open OpenItems) {
+	runItems(t, open, map[string]func(*testing.T, *ItemWorld){
+		"items are completed at the same time": completedTogether,
+		"uploads are completed in turns":       completedInTurns,
+		"the quota holds under many writers":   quotaTogether,
 	})
 }
 
