@@ -26,7 +26,7 @@ var otherTable = Table{"others", "PK", "SK"}
 // fill puts n rows with the keys p/0, p/1 … and a text of the given size into the table, creating it if need be.
 func fill(t *testing.T, db *DB, table Table, n, size int) {
 	t.Helper()
-	spec := db.tables()[0]
+	spec := db.Tables()[0]
 	spec.TableName = db.Table(table)
 	if have, err := db.describe(t.Context(), spec.TableName); err == nil && have == nil {
 		_, err = db.Client.CreateTable(t.Context(), &spec)

@@ -26,7 +26,7 @@ type IndexDefinition struct {
 func Definitions(prefix string) map[string]Definition {
 	db := &DB{prefix: prefix}
 	all := map[string]Definition{}
-	for _, in := range db.tables() {
+	for _, in := range db.Tables() {
 		d := Definition{Attributes: map[string]string{}, GlobalIndexes: map[string]IndexDefinition{}, LocalIndexes: map[string]IndexDefinition{}}
 		d.PartitionKey, d.SortKey = keysOf(in.KeySchema)
 		for _, a := range in.AttributeDefinitions {

@@ -162,7 +162,7 @@ func TestNewTablesAreAsDocumented(t *testing.T) {
 		"test-relationship_entries(_subject_key,_predicate_key) test-reverse_relationships(_object_key S,_index N)",
 		"test-index_entries(_subject_key,_unique_key) test-index_lookup(_scope_index_name S,_index_key S)",
 	} {
-		in := db.tables()[i+1]
+		in := db.Tables()[i+1]
 		kinds := spelling(in.AttributeDefinitions).types
 		gsi := in.GlobalSecondaryIndexes[0]
 		assert.Equal(t, types.ProjectionTypeAll, gsi.Projection.ProjectionType)

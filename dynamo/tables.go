@@ -23,8 +23,8 @@ const ttlAttribute = "expires_at"
 // expires reports whether the rows of a table have a time to live.
 func (db *DB) expires(tableName *string) bool { return *tableName == *db.Table(NotesTable) }
 
-// tables returns what `taggie tables apply` makes.
-func (db *DB) tables() []dynamodb.CreateTableInput {
+// Tables returns what `taggie tables apply` makes.
+func (db *DB) Tables() []dynamodb.CreateTableInput {
 	all := &types.Projection{ProjectionType: types.ProjectionTypeAll}
 	notes := db.newTable(NotesTable, GSI1, GSI2, LSI1)
 	notes.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{
@@ -88,7 +88,7 @@ func (i index) schema() []types.KeySchemaElement {
 // TableNames returns the full names of all tables.
 func (db *DB) TableNames() []string {
 	var names []string
-	for _, t := range db.tables() {
+	for _, t := range db.Tables() {
 		names = append(names, *t.TableName)
 	}
 	return names
@@ -104,7 +104,7 @@ type Step struct {
 // ApplyTables creates missing tables with on-demand billing, switches on point-in-time recovery and, for notes, time to live,
 // and reports each step. It changes no key of a table that exists: what differs is reported as not OK. It can be run again.
 func (db *DB) ApplyTables(ctx context.Context, report func(Step)) error {
-	for _, want := range db.tables() {
+	for _, want := range db.Tables() {
 		have, err := db.describe(ctx, want.TableName)
 		if err != nil {
 			return err
@@ -139,7 +139,7 @@ func (db *DB) ApplyTables(ctx context.Context, report func(Step)) error {
 
 // CheckTables reports whether each table is as [DB.ApplyTables] would make it, and changes nothing.
 func (db *DB) CheckTables(ctx context.Context, report func(Step)) error {
-	for _, want := range db.tables() {
+	for _, want := range db.Tables() {
 		have, err := db.describe(ctx, want.TableName)
 		if err != nil {
 			return err
@@ -163,7 +163,7 @@ func (db *DB) CheckTables(ctx context.Context, report func(Step)) error {
 
 // Ready returns nil when every table can be used and has the keys and indexes that are read.
 func (db *DB) Ready(ctx context.Context) error {
-	for _, want := range db.tables() {
+	for _, want := range db.Tables() {
 		name := *want.TableName
 		have, err := db.describe(ctx, &name)
 		switch {

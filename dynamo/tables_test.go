@@ -95,7 +95,7 @@ func wrongly(t *testing.T, change func(*dynamodb.CreateTableInput)) *DB {
 	t.Helper()
 	db, _ := openDB(t, nil)
 	db.prefix += "wrong-"
-	spec := db.tables()[0]
+	spec := db.Tables()[0]
 	change(&spec)
 	_, err := db.Client.CreateTable(t.Context(), &spec)
 	require.NoError(t, err)
@@ -152,7 +152,7 @@ func TestTheOrderOfWhatAnEngineTellsDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	db, _ := openDB(t, nil)
 	require.NoError(t, db.Ready(t.Context()))
-	want := db.tables()[0]
+	want := db.Tables()[0]
 	have, err := db.describe(t.Context(), want.TableName)
 	require.NoError(t, err)
 	for i := range want.GlobalSecondaryIndexes {

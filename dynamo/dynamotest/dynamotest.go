@@ -19,7 +19,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/entities"
@@ -47,8 +46,7 @@ func OpenDBOn(t testing.TB, now func() time.Time, between func(http.RoundTripper
 	inj := faultinject.New()
 	client, prefix := embeddedtest.Tables(t, func(engine http.RoundTripper) http.RoundTripper { return inj.Wrap(between(engine)) })
 	db := dynamo.New(dynamo.Options{Client: client, TablePrefix: prefix, Now: now})
-	require.NoError(t, db.ApplyTables(t.Context(), func(dynamo.Step) {}))
-	inj.Recorder().Reset()
+	embeddedtest.MakeTables(t, db.Tables())
 	return db, inj
 }
 

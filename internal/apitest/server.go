@@ -74,7 +74,7 @@ func NewServer(t *testing.T, change ...func(*config.Config)) *Server {
 	dynamoClient, err := awsclient.DynamoDB(t.Context(), engine)
 	require.NoError(t, err)
 	s.DB = dynamo.New(dynamo.Options{Client: dynamoClient, TablePrefix: cfg.TablePrefix, Concurrency: cfg.DynamoConcurrency, SDKReads: cfg.DynamoSDKReads, Watch: metrics, Allowances: cfg.Allowances})
-	require.NoError(t, s.DB.ApplyTables(t.Context(), func(dynamo.Step) {}))
+	embeddedtest.MakeTables(t, s.DB.Tables())
 
 	s3Engine := app.EmbeddedClient(embeddedtest.S3(t))
 	s3Client, err := awsclient.S3(t.Context(), s3Engine)

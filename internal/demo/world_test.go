@@ -79,7 +79,7 @@ func newWorld(t *testing.T) *world {
 	dynamoClient, err := awsclient.DynamoDB(t.Context(), engine(embeddedtest.DynamoDB(t)))
 	require.NoError(t, err)
 	db := dynamo.New(dynamo.Options{Client: dynamoClient, TablePrefix: "d" + unique + "_", Concurrency: 16})
-	require.NoError(t, db.ApplyTables(t.Context(), func(dynamo.Step) {}))
+	embeddedtest.MakeTables(t, db.Tables())
 	files := engine(embeddedtest.S3(t))
 	s3Client, err := awsclient.S3(t.Context(), files)
 	require.NoError(t, err)

@@ -33,6 +33,19 @@ func Tables(t testing.TB, wrap func(engine http.RoundTripper) http.RoundTripper)
 	return client, prefix
 }
 
+// MakeTables makes tables in [DynamoDB] with one call each: the engine needs no waiting for them, and what removes rows when their time is
+// over is of no interest to tests.
+func MakeTables(t testing.TB, tables []dynamodb.CreateTableInput) {
+	t.Helper()
+	client, err := sharedClient()
+	for i := 0; i < len(tables) && err == nil; i++ {
+		_, err = client.CreateTable(t.Context(), &tables[i])
+	}
+	if err != nil {
+		t.Fatalf("make the tables of the test: %v", err)
+	}
+}
+
 func options(e embedded.Endpoint, wrap func(http.RoundTripper) http.RoundTripper) awsclient.Options {
 	return awsclient.Options{
 		Endpoint: e.URL, Region: e.Region, Wrap: wrap, Credentials: awsclient.Credentials{AccessKeyID: e.AccessKey, SecretAccessKey: e.SecretKey},
