@@ -69,38 +69,31 @@ var killed = []change{
 	{"replace many", numbers(0, 19), append(numbers(8, 20), numbers(1, 12)...), replaceWith(append(numbers(8, 20), numbers(1, 12)...))},
 }
 
-// A server dies at each call of a change, before the call or after it and before its answer. Readers see the old list or the
-// new one, and so does the next writer, or the task, which leaves nothing behind.
-func TestChangesKilledAtEachCall(t *testing.T) {
+// A server dies before each write of a change, and before the answer to the last one. Readers see the old list or the new one, and so does
+// the next writer, or the task, which leaves nothing behind.
+func TestChangesKilledAtEachWrite(t *testing.T) {
 	t.Parallel()
 	for _, c := range killed {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			recoveries := []string{"the next writer", "the task", "the next writer and the task"}
-			for round := range recoveries {
-				if len(c.before)+len(c.after) > 10 && round > 0 {
-					break // each of these takes its turn below
-				}
+			for _, recovery := range []string{"the next writer", "the task", "the next writer and the task"} {
 				w, db, inj := dynamotest.OpenRelationWorld(t)
 				db.Prepared = 15 // several transactions for 20 objects
 				things := w.Things("t", 21)
 				before, after := pick(things, c.before), pick(things, c.after)
 				inj.Recorder().Reset()
-				calls := callsOf(t, inj, w, c, things, before)
-				for n := 0; n <= calls; n++ {
-					for _, lost := range []bool{false, true} {
-						recovery := recoveries[(round+n)%len(recoveries)]
-						subject := w.Thing(fmt.Sprint("subject ", n, lost))
-						w.Make(subject)
-						w.Replace(subject, "knows", before...)
-						dead := inj.KillAfter(n)
-						answer := inj.ResetAfter(func(call int) bool { return lost && call == n })
-						err := c.do(w, things, subject)
-						dead.Stop()
-						answer.Stop()
-						name := fmt.Sprintf("%s, dead after %d calls, answer lost: %v, settled by %s", c.name, n, lost, recovery)
-						settles(t, w, recovery, subject, before, after, things[20], err == nil, name)
-					}
+				writes := writesOf(t, inj, w, c, things, before)
+				for n := range writes + 1 {
+					subject := w.Thing(fmt.Sprint("subject ", n))
+					w.Make(subject)
+					w.Replace(subject, "knows", before...)
+					dead := inj.KillAfter(n, faultinject.Writes)
+					answer := inj.ResetAfter(faultinject.Nth(writes), faultinject.Writes)
+					err := c.do(w, things, subject)
+					dead.Stop()
+					answer.Stop()
+					name := fmt.Sprintf("%s, dead after %d of %d writes, settled by %s", c.name, n, writes, recovery)
+					settles(t, w, recovery, subject, before, after, things[20], err == nil, name)
 				}
 				w.Clock.Advance(time.Hour)
 				w.Work()
@@ -110,14 +103,14 @@ func TestChangesKilledAtEachCall(t *testing.T) {
 	}
 }
 
-// callsOf counts the calls of a change.
-func callsOf(t *testing.T, inj *faultinject.Injector, w *entitytest.RelationWorld, c change, things, before []entity.ID) int {
+// writesOf counts the calls of a change that write.
+func writesOf(t *testing.T, inj *faultinject.Injector, w *entitytest.RelationWorld, c change, things, before []entity.ID) int {
 	subject := w.Thing("counted")
 	w.Make(subject)
 	w.Replace(subject, "knows", before...)
 	inj.Recorder().Reset()
 	require.NoError(t, c.do(w, things, subject))
-	return inj.Recorder().Count()
+	return inj.Recorder().Count(faultinject.Writes)
 }
 
 func settles(t *testing.T, w *entitytest.RelationWorld, recovery string, subject entity.ID, before, after []entity.ID, extra entity.ID, succeeded bool, name string) {
@@ -224,8 +217,8 @@ func TestAnotherWriterWaits(t *testing.T) {
 	noHalfChange(t, db)
 }
 
-// Setting an entity with relationships under several predicates is killed at each call.
-func TestPuttingWithRelationsKilledAtEachCall(t *testing.T) {
+// Setting an entity with relationships under several predicates is killed at each write.
+func TestPuttingWithRelationsKilledAtEachWrite(t *testing.T) {
 	t.Parallel()
 	for _, anew := range []bool{false, true} {
 		w, db, inj := dynamotest.OpenRelationWorld(t)
@@ -241,7 +234,7 @@ func TestPuttingWithRelationsKilledAtEachCall(t *testing.T) {
 				require.NoError(t, w.PutEntity(t.Context(), nil, e, map[string][]entity.Object{"knows": entitytest.Objects(things[4])}, idempotency.Key{}))
 				e.Version = 2
 			}
-			dead := inj.KillAfter(n)
+			dead := inj.KillAfter(n, faultinject.Writes)
 			err := w.PutEntity(t.Context(), before, e, map[string][]entity.Object{
 				"knows": entitytest.Objects(things[1], things[2]), "likes": entitytest.Objects(id, things[3], things[1]),
 			}, idempotency.Key{})

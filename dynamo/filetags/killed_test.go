@@ -88,9 +88,9 @@ func public(values []string) []filetag.NewTag {
 	return tags
 }
 
-// A server dies at each call of what it does, before the call or after it and before its answer. Readers see the old tags or the new
-// ones at once, and the same when the tasks are done; then all rows are right.
-func TestFileTagsKilledAtEachCall(t *testing.T) {
+// A server dies before each write of what it does, and before the answer to the last one. Readers see the old tags or the new ones at once,
+// and the same when the tasks are done; then all rows are right.
+func TestFileTagsKilledAtEachWrite(t *testing.T) {
 	t.Parallel()
 	for name, do := range tagDeeds {
 		t.Run(name, func(t *testing.T) {
@@ -99,29 +99,27 @@ func TestFileTagsKilledAtEachCall(t *testing.T) {
 			before := s.shows()
 			inj.Recorder().Reset()
 			require.NoError(t, do(s))
-			calls := inj.Recorder().Count()
+			writes := inj.Recorder().Count(faultinject.Writes)
 			after := s.shows()
 			s.Settled()
 			require.Equal(t, after, s.shows())
-			for n := range calls + 1 {
-				for _, lost := range []bool{false, true} {
-					s, inj := newTagStage(t)
-					dead := inj.KillAfter(n)
-					answer := inj.ResetAfter(func(call int) bool { return lost && call == n })
-					err := do(s)
-					dead.Stop()
-					answer.Stop()
-					now := s.shows()
-					if err == nil {
-						require.Equal(t, after, now, "dead after %d of %d calls, answer lost: %v", n, calls, lost)
-					} else {
-						require.Contains(t, []string{before, after}, now, "dead after %d of %d calls, answer lost: %v", n, calls, lost)
-					}
-					s.Settled()
-					require.Equal(t, now, s.shows(), "dead after %d of %d calls, answer lost: %v", n, calls, lost)
-					if t.Failed() {
-						t.Fatalf("dead after %d of %d calls, answer lost: %v", n, calls, lost)
-					}
+			for n := range writes + 1 {
+				s, inj := newTagStage(t)
+				dead := inj.KillAfter(n, faultinject.Writes)
+				answer := inj.ResetAfter(faultinject.Nth(writes), faultinject.Writes)
+				err := do(s)
+				dead.Stop()
+				answer.Stop()
+				now := s.shows()
+				if err == nil {
+					require.Equal(t, after, now, "dead after %d of %d writes", n, writes)
+				} else {
+					require.Contains(t, []string{before, after}, now, "dead after %d of %d writes", n, writes)
+				}
+				s.Settled()
+				require.Equal(t, now, s.shows(), "dead after %d of %d writes", n, writes)
+				if t.Failed() {
+					t.Fatalf("dead after %d of %d writes", n, writes)
 				}
 			}
 		})

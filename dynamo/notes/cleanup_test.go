@@ -14,6 +14,7 @@ import (
 	"github.com/taggie/taggie/dynamo/dynamotest"
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/dynamo/notes"
+	"github.com/taggie/taggie/internal/faultinject"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/storetest"
 )
@@ -40,8 +41,8 @@ func deletedNote(t *testing.T, w *storetest.World) (note.Note, note.Cleanup) {
 	return n, orders[0]
 }
 
-// The server dies after each of its calls in turn; the next one finishes the work.
-func TestCleanUpKilledAtEachStepRunsAgain(t *testing.T) {
+// The server dies at each of its writes in turn; the next one finishes the work.
+func TestCleanUpKilledAtEachWriteRunsAgain(t *testing.T) {
 	t.Parallel()
 	for last := range 2 {
 		finished := false
@@ -55,23 +56,24 @@ func TestCleanUpKilledAtEachStepRunsAgain(t *testing.T) {
 				order.Last, order.Due = true, next
 				w.Clock.Advance(2 * note.Settle)
 			}
-			kill := inj.KillAfter(steps)
+			inj.Recorder().Reset()
+			kill := inj.KillAfter(steps, faultinject.Writes)
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			err := w.Notes.CleanUp(ctx, order, next)
 			cancel()
-			finished = kill.Hits() == steps
+			finished = inj.Recorder().Count(faultinject.Writes) == steps
 			kill.Stop()
 			if finished {
 				require.NoError(t, err)
 			} else {
-				require.Error(t, err, "killed after %d calls", steps)
+				require.Error(t, err, "killed after %d writes", steps)
 			}
 			// The next server looks for what is due.
 			require.NoError(t, note.NewCleaning(w.Notes, w.Clock.Now).Run(t.Context()))
 			w.Clock.Advance(2 * note.Settle)
 			require.NoError(t, note.NewCleaning(w.Notes, w.Clock.Now).Run(t.Context()))
 			shares, versions, tombstone := w.Remains(n)
-			assert.Equal(t, []any{0, 0, false}, []any{shares, versions, tombstone}, "killed after %d calls", steps)
+			assert.Equal(t, []any{0, 0, false}, []any{shares, versions, tombstone}, "killed after %d writes", steps)
 			left, err := w.Notes.ListCleanups(t.Context(), n.UpdatedAt, w.Clock.Now().Add(note.UndoFor), note.Cleanup{})
 			require.NoError(t, err)
 			assert.Empty(t, left)

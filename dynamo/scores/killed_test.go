@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -132,10 +134,33 @@ func newScoreStage(t testing.TB) (scoreStage, *dynamo.DB, *faultinject.Injector)
 	return s, db, inj
 }
 
-// A server dies at each call of what it does, before the call or after it and before its answer. Readers see the old state or
-// the new one at once, and the same when the task has settled what was left, of which nothing stays; or when somebody changed the
-// score before.
-func TestScoresKilledAtEachCall(t *testing.T) {
+// dying lets the server die when it writes more than n times, to its rows or to the contents of snapshots, until the end.
+func (s scoreStage) dying(inj *faultinject.Injector, n int64) (written *atomic.Int64, end func()) {
+	written = new(atomic.Int64)
+	dead := inj.KillAfter(0, func(c *faultinject.Call) bool {
+		if faultinject.Writes(c) {
+			written.Add(1)
+		}
+		return written.Load() > n
+	})
+	s.Contents.Fail = func(verb string) error {
+		if verb != "open" {
+			written.Add(1)
+		}
+		if written.Load() > n {
+			return errors.New("the process is dead")
+		}
+		return nil
+	}
+	return written, func() {
+		dead.Stop()
+		s.Contents.Fail = nil
+	}
+}
+
+// A server dies before each write of what it does, and before the answer to the last one. Readers see the old state or the new one at once,
+// and the same when the task has settled what was left, of which nothing stays; or when somebody changed the score before.
+func TestScoresKilledAtEachWrite(t *testing.T) {
 	t.Parallel()
 	for name, do := range scoreDeeds {
 		t.Run(name, func(t *testing.T) {
@@ -143,37 +168,32 @@ func TestScoresKilledAtEachCall(t *testing.T) {
 			s, _, inj := newScoreStage(t)
 			before := s.shows(t)
 			inj.Recorder().Reset()
+			written, end := s.dying(inj, math.MaxInt64)
 			require.NoError(t, do(s))
-			calls := inj.Recorder().Count()
+			end()
+			last, all := inj.Recorder().Count(faultinject.Writes), written.Load()
 			after := s.shows(t)
 			s.Settled()
 			require.NotEqual(t, before, after)
-			for n := range calls + 1 {
-				for _, lost := range []bool{false, true} {
-					killedOnce(t, fmt.Sprintf("%s, dead after %d of %d calls, answer lost: %v", name, n, calls, lost), do, n, lost, before, after)
+			for n := range all + 1 {
+				name := fmt.Sprintf("%s, dead after %d of %d writes", name, n, all)
+				killedOnce(t, name, do, n, last, false, before, after)
+				if 0 < n && n < all { // something may be left
+					killedOnce(t, name+", then others", do, n, last, true, before, after)
 				}
 			}
 		})
 	}
 }
 
-func killedOnce(t *testing.T, name string, do func(scoreStage) error, n int, lost bool, before, after string) {
+// killedOnce does something with a server that dies after n writes to rows and contents, or without the answer to the last one to rows.
+func killedOnce(t *testing.T, name string, do func(scoreStage) error, n int64, last int, others bool, before, after string) {
 	t.Helper()
 	s, _, inj := newScoreStage(t)
-	dead := inj.KillAfter(n)
-	answer := inj.ResetAfter(func(call int) bool { return lost && call == n })
-	isDead := func() bool {
-		return inj.Recorder().Count(func(c *faultinject.Call) bool { return !c.Reached }) > 0
-	}
-	s.Contents.Fail = func(string) error {
-		if isDead() {
-			return errors.New("the process is dead")
-		}
-		return nil
-	}
+	_, end := s.dying(inj, n)
+	answer := inj.ResetAfter(faultinject.Nth(last), faultinject.Writes)
 	err := do(s)
-	s.Contents.Fail = nil
-	dead.Stop()
+	end()
 	answer.Stop()
 	now := s.shows(t)
 	if err == nil {
@@ -181,7 +201,7 @@ func killedOnce(t *testing.T, name string, do func(scoreStage) error, n int, los
 	} else {
 		require.Contains(t, []string{before, after}, now, name)
 	}
-	if n%2 == 0 { // somebody else comes before the task
+	if others { // before the task
 		title := "others"
 		_, err := s.Rules.Update(s.Hers(), score.Update{Score: s.score.Ref, Title: &title, Pages: []score.PagesChange{{Insert: &score.InsertPages{Pages: scoretest.Pages(s.items[7])}}}})
 		if !fault.Is(err, fault.NotFound) { // deleted

@@ -25,8 +25,8 @@ type killedFlow struct {
 	items int
 }
 
-// KilledItems kills the server at each call that it makes while it uploads, signs again, completes, aborts, sweeps and deletes, before and
-// after the call was carried out: the client goes on, or nobody does. In the end nothing is left that belongs to no item, and until then
+// KilledItems kills the server at each call by which it changes something while it uploads, signs again, completes, aborts, sweeps and
+// deletes, before and after the call was carried out: the client goes on, or nobody does. In the end nothing is left that belongs to no item, and until then
 // what can still be put is counted.
 func KilledItems(t *testing.T, open OpenItems) {
 	for name, flow := range map[string]killedFlow{
@@ -280,7 +280,7 @@ func (w *ItemWorld) dying(s *score.Items) error {
 // ErrKilled is what a server that was killed gets from every call.
 var ErrKilled = errors.New("killed")
 
-// Mortal counts calls, and kills at one of them.
+// Mortal counts calls that change something, and kills at one of them.
 type Mortal struct {
 	Left  int
 	After bool // the call is still carried out
@@ -302,6 +302,14 @@ func (m *Mortal) Step(do func() error) error {
 	return ErrKilled
 }
 
+// Look carries out a call that changes nothing, while the server lives.
+func (m *Mortal) Look(do func() error) error {
+	if m.Dead {
+		return ErrKilled
+	}
+	return do()
+}
+
 // mortalItems are the calls to a store of items by a server that is killed.
 type mortalItems struct {
 	score.ItemStore
@@ -309,25 +317,25 @@ type mortalItems struct {
 }
 
 func (s mortalItems) FindIdempotencyKey(ctx context.Context, k idempotency.Key) error {
-	return s.m.Step(func() error { return s.ItemStore.FindIdempotencyKey(ctx, k) })
+	return s.m.Look(func() error { return s.ItemStore.FindIdempotencyKey(ctx, k) })
 }
 
 func (s mortalItems) Usages(ctx context.Context, owners []score.UserID) (usages []score.Usage, errs []error) {
-	if err := s.m.Step(func() error { usages, errs = s.ItemStore.Usages(ctx, owners); return nil }); err != nil {
+	if err := s.m.Look(func() error { usages, errs = s.ItemStore.Usages(ctx, owners); return nil }); err != nil {
 		return make([]score.Usage, len(owners)), []error{err}
 	}
 	return usages, errs
 }
 
 func (s mortalItems) ItemsByID(ctx context.Context, refs []score.ItemRef) (items []score.Item, errs []error) {
-	if err := s.m.Step(func() error { items, errs = s.ItemStore.ItemsByID(ctx, refs); return nil }); err != nil {
+	if err := s.m.Look(func() error { items, errs = s.ItemStore.ItemsByID(ctx, refs); return nil }); err != nil {
 		return make([]score.Item, len(refs)), []error{err}
 	}
 	return items, errs
 }
 
 func (s mortalItems) FindUpload(ctx context.Context, ref score.ItemRef) (u score.Upload, found bool, err error) {
-	err = s.m.Step(func() (err error) { u, found, err = s.ItemStore.FindUpload(ctx, ref); return err })
+	err = s.m.Look(func() (err error) { u, found, err = s.ItemStore.FindUpload(ctx, ref); return err })
 	return u, found, err
 }
 
@@ -370,17 +378,12 @@ type mortalFiles struct {
 }
 
 func (f mortalFiles) Stat(ctx context.Context, key string) (o score.Object, err error) {
-	err = f.m.Step(func() (err error) { o, err = f.Files.Stat(ctx, key); return err })
+	err = f.m.Look(func() (err error) { o, err = f.Files.Stat(ctx, key); return err })
 	return o, err
 }
 
 func (f mortalFiles) Open(ctx context.Context, key string, offset int64) (r io.ReadCloser, err error) {
-	err = f.m.Step(func() (err error) {
-		if r, err = f.Files.Open(ctx, key, offset); err == nil && f.m.Dead {
-			_ = r.Close()
-		}
-		return err
-	})
+	err = f.m.Look(func() (err error) { r, err = f.Files.Open(ctx, key, offset); return err })
 	return r, err
 }
 
@@ -403,7 +406,7 @@ func (f mortalFiles) BeginParts(ctx context.Context, key, contentType string) (m
 }
 
 func (f mortalFiles) ListParts(ctx context.Context, m score.Multipart) (parts []score.Part, err error) {
-	err = f.m.Step(func() (err error) { parts, err = f.Files.ListParts(ctx, m); return err })
+	err = f.m.Look(func() (err error) { parts, err = f.Files.ListParts(ctx, m); return err })
 	return parts, err
 }
 
