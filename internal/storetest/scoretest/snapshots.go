@@ -303,7 +303,7 @@ func contentVersions(t *testing.T, w *World) {
 func snapshotsTogether(t *testing.T, w *World) {
 	items := w.NewItems(w.Ada, 50)
 	s := w.Make(score.Create{Pages: Pages(items...), Annotations: []string{"0"}})
-	errs := storetest.Attempts(24, func(i int) error {
+	errs := storetest.Attempts(12, func(i int) error {
 		key := storetest.Ptr(fmt.Sprint(i))
 		return persevere(func() error {
 			if i%3 == 0 {
@@ -318,7 +318,7 @@ func snapshotsTogether(t *testing.T, w *World) {
 		})
 	})
 	require.NoError(t, errors.Join(errs...))
-	assert.Len(t, w.Snapshots(s.Ref), 8)
+	assert.Len(t, w.Snapshots(s.Ref), 4)
 	taken := 0
 	for _, err := range storetest.Attempts(4, func(int) error {
 		_, err := w.Rules.CreateSnapshot(w.Hers(), score.CreateSnapshot{Score: s.Ref, Name: "same"})
