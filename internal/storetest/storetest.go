@@ -314,9 +314,6 @@ func (w *World) Remains(n note.Note) (shares, versions int, tombstone bool) {
 	return len(w.Access(n)), len(s.Items), err == nil
 }
 
-// OftenEnough is how often each outcome of a race has been seen when no more rounds are needed.
-const OftenEnough = 25
-
 // Attempts does things together and returns the error of each.
 func Attempts(n int, do func(i int) error) []error {
 	errs := make([]error, n)
