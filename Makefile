@@ -77,7 +77,7 @@ test: engines ## Run all tests of all modules; the last lines say what was left 
 	if [ -n "$$failed" ]; then echo "FAILED in:$$failed"; exit 1; fi
 
 # Without the race detector, which would slow down the tests and not the servers. Only on Unix: servers are stopped and continued there.
-test-long: engines ## Break servers and Redis for ten minutes, and check all that was answered (docs/reliability.md)
+test-long: engines ## Break servers and Redis, let 100 people label 10,000 items, and check all that was answered (docs/reliability.md)
 	TAGGIE_TEST_REQUIRE=redis,cluster TAGGIE_TEST_FULL=yes go test -tags long -count 1 -timeout 40m -v \
 		-run '^(TestLongCampaigns|TestManyLabellersFinishEveryItemOnce|TestWhatWasFinishedStaysFinishedWhenServersDieAndRedisIsEmptied)$$' \
 		$(TESTFLAGS) ./internal/apitest/fleets

@@ -25,11 +25,7 @@ func TestDetailsOfTheLargestScore(t *testing.T) {
 	w, db, inj := openWorldOfScores(t)
 	items := w.NewItems(w.Ada, score.MaxPages)
 	inj.Recorder().Reset()
-	large := scoretest.LargeScore(items, "x")
-	for n := range large.Annotations { // each has a row of its own, whatever its length
-		large.Annotations[n] = fmt.Sprint(n)
-	}
-	s := w.Make(large)
+	s := w.Make(scoretest.LargeScore(items, "x"))
 	assert.Equal(t, map[string]int{
 		"BatchGetItem":       3,                     // whether the items exist
 		"BatchWriteItem":     (1_000 + 1 + 24) / 25, // texts

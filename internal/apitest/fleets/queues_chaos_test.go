@@ -18,7 +18,7 @@ func load() (items, labellers int) {
 	if os.Getenv(fullSize) != "" {
 		return 10_000, 100
 	}
-	return 600, 40
+	return 1_000, 40
 }
 
 // often is after how long the next server is killed at the latest.
@@ -50,6 +50,7 @@ func TestWhatWasFinishedStaysFinishedWhenServersDieAndRedisIsEmptied(t *testing.
 			require.Error(t, s.kill())
 			// Only when there is something to lose again.
 			if n := c.known(); flushes < 2 && n >= min(emptied+items/4, items) && c.lives() > flushes {
+				require.Less(t, n, items, "there is something to lose")
 				require.NoError(t, f.redis.FlushAll(ctx).Err())
 				flushes, emptied = flushes+1, n
 			}

@@ -29,6 +29,8 @@ var arguments = map[string]string{
 	"Query.project":     `(id: $project)`,
 	"Note.versionAt":    `(number: 1)`,
 
+	"User.scopes":                `(first: 500)`, // the owner has many by and by
+	"User.projects":              `(first: 500)`,
 	"Scope.entities":             `(type: "thing")`,
 	"Scope.entity":               `(type: "thing", key: "walk")`,
 	"Scope.lookup":               `(index: "bySecret")`,

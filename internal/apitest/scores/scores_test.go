@@ -273,7 +273,7 @@ func TestDetailsOfALargeScore(t *testing.T) {
 	for i := range items {
 		items[i] = ada.Uploads(small, apitest.Vars{"type": "text/plain", "name": "page.txt"})
 	}
-	texts := make([]string, 1000) // together more than the megabyte that DynamoDB answers a query with
+	texts := make([]string, 1000) // 2 MB together: the largest score is in internal/storetest
 	for i := range texts {
 		texts[i] = fmt.Sprintf("%04d %s", i, strings.Repeat("a", 1995))
 	}

@@ -32,14 +32,12 @@ func Suite(t *testing.T, open Open) {
 		"an author's tags":              searchedAuthors,
 		"access decides":                accessDecides,
 		"a page comes and goes":         pageComesAndGoes,
-		"sets are tagged":               taggedSets,
 		"all tags are replaced at once": replacedAll,
 		"bad input changes nothing":     refusedTags,
 		"tags are put once per key":     tagsOncePerKey,
 		"an item is deleted":            deletedItem,
 		"others' tags outlive nothing":  othersTags,
 		"a page that was uploaded":      taggedUpload,
-		"the owner takes tags off":      removedByOwner,
 		"nothing to change":             unchangedTags,
 		"what was told is done":         toldOnce,
 		"many scores use the item":      usedByMany,
@@ -52,6 +50,8 @@ func Suite(t *testing.T, open Open) {
 func Together(t *testing.T, open Open) {
 	runFileTags(t, open, map[string]func(*testing.T, *World){
 		"many items at once":           tagsOfManyItems,
+		"sets are tagged":              taggedSets,
+		"the owner takes tags off":     removedByOwner,
 		"values with counts":           countedValues,
 		"another score shows the item": shownByAnother,
 		"many write at the same time":  writtenTogether,
