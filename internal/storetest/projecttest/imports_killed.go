@@ -52,7 +52,7 @@ type mortalUploads struct {
 }
 
 func (f mortalUploads) Size(ctx context.Context, key string) (n int64, err error) {
-	err = f.m.look(func() error { n, err = f.Uploads.Size(ctx, key); return err })
+	err = f.m.step(func() error { n, err = f.Uploads.Size(ctx, key); return err })
 	return n, err
 }
 
@@ -72,8 +72,8 @@ type killedImport struct {
 
 const importedFile = "{\"externalId\":\"1\",\"name\":\"one\"}\n{\"externalId\":\"2\",\"name\":\"two\"}\n"
 
-// KilledImports kills the server at each call by which it changes something while a file is imported, cancelled or never started, before and
-// after the call was carried out. The client asks again, or gives up, and puts its file for as long as it can. In the end the import is over, no file is left, and
+// KilledImports kills the server at each call that it makes while a file is imported, cancelled or never started, before and after the call was
+// carried out. The client asks again, or gives up, and puts its file for as long as it can. In the end the import is over, no file is left, and
 // as many imports can be under way as ever.
 func KilledImports(t *testing.T, open OpenOriginals) {
 	killedImports(t, func(t *testing.T, now func() time.Time) (scoretest.ItemStores, Stores, KillAfter) {
@@ -97,10 +97,10 @@ func killedImports(t *testing.T, open OpenKilled) {
 		state project.TransferState // in the end, when the client asks again
 		steps int                   // there are at least
 	}{
-		"a file":                     {(*killedImport).started, project.Done, 5},
-		"a file that is cancelled":   {(*killedImport).cancelled, project.Cancelled, 4},
-		"a file that nobody starts":  {(*killedImport).created, project.Failed, 3},
-		"a file that is never there": {(*killedImport).announced, project.Failed, 3},
+		"a file":                     {(*killedImport).started, project.Done, 8},
+		"a file that is cancelled":   {(*killedImport).cancelled, project.Cancelled, 8},
+		"a file that nobody starts":  {(*killedImport).created, project.Failed, 4},
+		"a file that is never there": {(*killedImport).announced, project.Failed, 4},
 	} {
 		for _, again := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, asked again: %t", name, again), func(t *testing.T) {

@@ -24,7 +24,7 @@ func (d deleting) ListOriginals(ctx context.Context, i project.Import, each func
 	return err
 }
 
-// KilledOriginals kills the server at each call by which it changes something while it imports a library, before and after the call was carried out,
+// KilledOriginals kills the server at each call that it makes while it imports a library, before and after the call was carried out,
 // and lets another one go on: each item is in the project once, is used once, and is counted once.
 func KilledOriginals(t *testing.T, open OpenOriginals) {
 	clock := storetest.NewClock()
@@ -69,19 +69,13 @@ func (m *mortalImport) step(do func() error) error {
 	return m.Mortal.Step(do)
 }
 
-func (m *mortalImport) look(do func() error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.Look(do)
-}
-
 type mortalImports struct {
 	project.ImportStore
 	m *mortalImport
 }
 
 func (s mortalImports) ImportsByID(ctx context.Context, ids []project.TransferID) (imports []project.Import, errs []error) {
-	if err := s.m.look(func() error { imports, errs = s.ImportStore.ImportsByID(ctx, ids); return nil }); err != nil {
+	if err := s.m.step(func() error { imports, errs = s.ImportStore.ImportsByID(ctx, ids); return nil }); err != nil {
 		return make([]project.Import, len(ids)), []error{err}
 	}
 	return imports, errs
@@ -102,7 +96,12 @@ type mortalTransfers struct {
 }
 
 func (f mortalTransfers) Open(ctx context.Context, key string, offset int64) (r io.ReadCloser, err error) {
-	err = f.m.look(func() (err error) { r, err = f.Files.Open(ctx, key, offset); return err })
+	err = f.m.step(func() (err error) {
+		if r, err = f.Files.Open(ctx, key, offset); err == nil && f.m.Dead {
+			_ = r.Close()
+		}
+		return err
+	})
 	return r, err
 }
 

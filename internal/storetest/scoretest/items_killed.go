@@ -25,9 +25,9 @@ type killedFlow struct {
 	items int
 }
 
-// KilledItems kills the server at each call that it makes while it uploads, signs again, completes, aborts, sweeps and deletes, before the
-// call, and after one that changed something: the client goes on, or nobody does. In the end nothing is left that belongs to no item, and
-// until then what can still be put is counted.
+// KilledItems kills the server at each call that it makes while it uploads, signs again, completes, aborts, sweeps and deletes, before and
+// after the call was carried out: the client goes on, or nobody does. In the end nothing is left that belongs to no item, and until then
+// what can still be put is counted.
 func KilledItems(t *testing.T, open OpenItems) {
 	for name, flow := range map[string]killedFlow{
 		"an image":                       {func(w *ItemWorld, s *score.Items) error { return w.throughout(s, "image/png", pngOf(picture(50, 50))) }, 1},
@@ -302,14 +302,6 @@ func (m *Mortal) Step(do func() error) error {
 	return ErrKilled
 }
 
-// Look carries out a call that changes nothing. The server is killed only before it: after it, all is as before the next call.
-func (m *Mortal) Look(do func() error) error {
-	if m.After && !m.Dead {
-		return do()
-	}
-	return m.Step(do)
-}
-
 // mortalItems are the calls to a store of items by a server that is killed.
 type mortalItems struct {
 	score.ItemStore
@@ -317,25 +309,25 @@ type mortalItems struct {
 }
 
 func (s mortalItems) FindIdempotencyKey(ctx context.Context, k idempotency.Key) error {
-	return s.m.Look(func() error { return s.ItemStore.FindIdempotencyKey(ctx, k) })
+	return s.m.Step(func() error { return s.ItemStore.FindIdempotencyKey(ctx, k) })
 }
 
 func (s mortalItems) Usages(ctx context.Context, owners []score.UserID) (usages []score.Usage, errs []error) {
-	if err := s.m.Look(func() error { usages, errs = s.ItemStore.Usages(ctx, owners); return nil }); err != nil {
+	if err := s.m.Step(func() error { usages, errs = s.ItemStore.Usages(ctx, owners); return nil }); err != nil {
 		return make([]score.Usage, len(owners)), []error{err}
 	}
 	return usages, errs
 }
 
 func (s mortalItems) ItemsByID(ctx context.Context, refs []score.ItemRef) (items []score.Item, errs []error) {
-	if err := s.m.Look(func() error { items, errs = s.ItemStore.ItemsByID(ctx, refs); return nil }); err != nil {
+	if err := s.m.Step(func() error { items, errs = s.ItemStore.ItemsByID(ctx, refs); return nil }); err != nil {
 		return make([]score.Item, len(refs)), []error{err}
 	}
 	return items, errs
 }
 
 func (s mortalItems) FindUpload(ctx context.Context, ref score.ItemRef) (u score.Upload, found bool, err error) {
-	err = s.m.Look(func() (err error) { u, found, err = s.ItemStore.FindUpload(ctx, ref); return err })
+	err = s.m.Step(func() (err error) { u, found, err = s.ItemStore.FindUpload(ctx, ref); return err })
 	return u, found, err
 }
 
@@ -378,12 +370,17 @@ type mortalFiles struct {
 }
 
 func (f mortalFiles) Stat(ctx context.Context, key string) (o score.Object, err error) {
-	err = f.m.Look(func() (err error) { o, err = f.Files.Stat(ctx, key); return err })
+	err = f.m.Step(func() (err error) { o, err = f.Files.Stat(ctx, key); return err })
 	return o, err
 }
 
 func (f mortalFiles) Open(ctx context.Context, key string, offset int64) (r io.ReadCloser, err error) {
-	err = f.m.Look(func() (err error) { r, err = f.Files.Open(ctx, key, offset); return err })
+	err = f.m.Step(func() (err error) {
+		if r, err = f.Files.Open(ctx, key, offset); err == nil && f.m.Dead {
+			_ = r.Close()
+		}
+		return err
+	})
 	return r, err
 }
 
@@ -406,7 +403,7 @@ func (f mortalFiles) BeginParts(ctx context.Context, key, contentType string) (m
 }
 
 func (f mortalFiles) ListParts(ctx context.Context, m score.Multipart) (parts []score.Part, err error) {
-	err = f.m.Look(func() (err error) { parts, err = f.Files.ListParts(ctx, m); return err })
+	err = f.m.Step(func() (err error) { parts, err = f.Files.ListParts(ctx, m); return err })
 	return parts, err
 }
 
