@@ -68,12 +68,12 @@ func Serve(ctx context.Context, use Serving) error {
 	}
 	defer operators.close()
 
-	traces, err := telemetry.NewTraces(ctx, use.Environ, use.Version, log)
+	metrics := telemetry.NewMetrics()
+	traces, err := telemetry.NewTraces(ctx, use.Environ, use.Version, metrics, log)
 	if err != nil {
 		return err
 	}
 	defer closeTraces(traces, log)
-	metrics := telemetry.NewMetrics()
 	s, err := OpenStores(ctx, cfg, StoresFor{Log: log, metrics: metrics, Stderr: use.Stderr})
 	if err != nil {
 		return err

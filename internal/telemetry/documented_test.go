@@ -34,6 +34,7 @@ func everything(t *testing.T) *Metrics {
 	m.Transition("EXPIRED")
 	m.Backlog(0, 0, 0)
 	m.NoteEventsLate(0)
+	m.spansExported.WithLabelValues("ok")
 	m.s3Calls.WithLabelValues("GetObject", "ok")
 	m.s3Seconds.WithLabelValues("GetObject")
 	require.NoError(t, redisHook{dialHook{m}}.ProcessHook(func(context.Context, redis.Cmder) error { return nil })(t.Context(), nil))

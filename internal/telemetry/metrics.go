@@ -42,6 +42,9 @@ type Metrics struct {
 	charged prometheus.Counter
 	refused prometheus.Counter
 
+	spansRecorded prometheus.Counter
+	spansExported *prometheus.CounterVec
+
 	queues    *queueMetrics
 	readUnits readUnits
 }
@@ -84,6 +87,8 @@ func NewMetrics() *Metrics {
 		redisSeconds:     histogram("taggie_redis_call_duration_seconds", "Time of a call to Redis.", seconds).WithLabelValues(),
 		charged:          counter("taggie_budget_charged_units_total", "Units that callers were charged for operations, refused requests and messages of subscriptions.").WithLabelValues(),
 		refused:          counter("taggie_budget_refusals_total", "Requests that were refused because the budget of their caller was spent.").WithLabelValues(),
+		spansRecorded:    counter("taggie_spans_recorded_total", "Spans of recorded traces. Spans that were not exported some seconds later were dropped.").WithLabelValues(),
+		spansExported:    counter("taggie_spans_exported_total", "Spans that were sent by OTLP (ok), or could not be sent (error).", "outcome"),
 		queues:           newQueueMetrics(r),
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +36,8 @@ const (
 )
 
 // Traces begins spans: of requests, and of operations. What an operation asks of stores is added below the span that its context carries, see
-// [Metrics]. Spans hold names from our code, numbers and ids of requests, and nothing that a client wrote. A nil Traces begins none.
+// [Metrics]. Spans hold names from our code, numbers and ids of requests. An id of a request can come from the client (X-Request-Id); nothing else does.
+// A nil Traces begins none.
 type Traces struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
@@ -44,14 +46,20 @@ type Traces struct {
 
 // What the variables of OpenTelemetry may say here. The SDK reads them itself, and goes on with its defaults where it does not understand them, of
 // which one is to record everything.
-var tracing = map[string][]string{
-	"OTEL_TRACES_EXPORTER":               {"otlp", "none"},
-	"OTEL_EXPORTER_OTLP_PROTOCOL":        {"http/protobuf"},
-	"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": {"http/protobuf"},
-	"OTEL_TRACES_SAMPLER":                {"always_on", "always_off", ratioSampler, "parentbased_always_on", "parentbased_always_off", "parentbased_" + ratioSampler},
+var tracing = []struct {
+	name string
+	may  []string
+}{
+	{"OTEL_TRACES_EXPORTER", []string{"otlp", "none"}},
+	{"OTEL_EXPORTER_OTLP_PROTOCOL", []string{"http/protobuf"}},
+	{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", []string{"http/protobuf"}},
+	{"OTEL_TRACES_SAMPLER", []string{"always_on", "always_off", ratioSampler, "parentbased_always_on", "parentbased_always_off", "parentbased_" + ratioSampler}},
 }
 
 const ratioSampler = "traceidratio"
+
+// endpoints are the variables that say where traces go. The exporter would send to a port of this machine if it could not read one.
+var endpoints = []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"}
 
 // variables returns the variables of OpenTelemetry that are set, or says which asks for what there is not.
 func variables(environ []string) (map[string]string, error) {
@@ -61,12 +69,19 @@ func variables(environ []string) (map[string]string, error) {
 			set[name] = strings.TrimSpace(value)
 		}
 	}
-	for name, may := range tracing {
-		if value, is := set[name]; is && !slices.Contains(may, strings.ToLower(value)) {
-			return nil, fmt.Errorf("%s is %q: want one of %s", name, value, strings.Join(may, ", "))
+	for _, v := range tracing {
+		if value, is := set[v.name]; is && !slices.Contains(v.may, strings.ToLower(value)) {
+			return nil, fmt.Errorf("%s is %q: want one of %s", v.name, value, strings.Join(v.may, ", "))
 		}
 	}
-	if value, is := set["OTEL_TRACES_SAMPLER_ARG"]; is && strings.HasSuffix(set["OTEL_TRACES_SAMPLER"], ratioSampler) {
+	for _, name := range endpoints {
+		if value, is := set[name]; is {
+			if u, err := url.Parse(value); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+				return nil, fmt.Errorf("%s is no URL with http or https and a host: want one such as http://collector:4318", name) // the value could have a password
+			}
+		}
+	}
+	if value, is := set["OTEL_TRACES_SAMPLER_ARG"]; is && strings.HasSuffix(strings.ToLower(set["OTEL_TRACES_SAMPLER"]), ratioSampler) {
 		if ratio, err := strconv.ParseFloat(value, 64); err != nil || ratio < 0 || ratio > 1 {
 			return nil, fmt.Errorf("OTEL_TRACES_SAMPLER_ARG is %q: want a number from 0 to 1, such as 0.01", value)
 		}
@@ -75,9 +90,9 @@ func variables(environ []string) (map[string]string, error) {
 }
 
 // NewTraces returns what the standard variables of OpenTelemetry ask for: spans that are sent by OTLP over HTTP when one of the endpoints is
-// set, or OTEL_TRACES_EXPORTER is "otlp", and otherwise nil. version is that of the program. What cannot be sent is logged. An error says
-// which variable asks for what there is not.
-func NewTraces(ctx context.Context, environ []string, version string, log *slog.Logger) (*Traces, error) {
+// set, or OTEL_TRACES_EXPORTER is "otlp", and otherwise nil. version is that of the program. What cannot be sent is logged, and counted in
+// metrics. An error says which variable asks for what there is not.
+func NewTraces(ctx context.Context, environ []string, version string, metrics *Metrics, log *slog.Logger) (*Traces, error) {
 	if slices.ContainsFunc(environ, func(line string) bool { return strings.EqualFold(line, "OTEL_SDK_DISABLED=true") }) {
 		return nil, nil
 	}
@@ -89,7 +104,7 @@ func NewTraces(ctx context.Context, environ []string, version string, log *slog.
 	case "none":
 		return nil, nil
 	case "":
-		if set["OTEL_EXPORTER_OTLP_ENDPOINT"]+set["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] == "" {
+		if !slices.ContainsFunc(endpoints, func(name string) bool { return set[name] != "" }) {
 			return nil, nil
 		}
 	}
@@ -97,7 +112,7 @@ func NewTraces(ctx context.Context, environ []string, version string, log *slog.
 	otel.SetLogger(logr.New(settings{log}))
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
-		return nil, errors.New("traces: OTEL_EXPORTER_OTLP_ENDPOINT is no URL that traces can be sent to") // the text of err could have a password
+		return nil, errors.New("traces cannot be sent with these variables of OpenTelemetry") // the text of err could have a password
 	}
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(
 		semconv.ServiceName("taggie"), semconv.ServiceVersion(version), semconv.ServiceInstanceID(uuid.NewString()),
@@ -105,7 +120,7 @@ func NewTraces(ctx context.Context, environ []string, version string, log *slog.
 	if err != nil {
 		log.WarnContext(ctx, "OTEL_RESOURCE_ATTRIBUTES is not a list of name=value; traces do without what could not be read")
 	}
-	t := TracesTo(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
+	t := TracesTo(sdktrace.WithSpanProcessor(recording{metrics}), sdktrace.WithBatcher(exporting{exporter, metrics}), sdktrace.WithResource(about))
 	t.roots = strings.EqualFold(set["OTEL_PROPAGATORS"], "none")
 	return t, nil
 }
@@ -122,6 +137,43 @@ func (t *Traces) Close(ctx context.Context) error {
 		return nil
 	}
 	return t.provider.Shutdown(ctx)
+}
+
+// recording counts the spans that are to be exported. Those that are neither exported nor failed a few seconds later were dropped, because
+// more came than could be sent.
+type recording struct{ metrics *Metrics }
+
+// OnStart counts nothing.
+func (recording) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+
+// OnEnd counts a span.
+func (r recording) OnEnd(span sdktrace.ReadOnlySpan) {
+	if span.SpanContext().IsSampled() {
+		r.metrics.spansRecorded.Inc()
+	}
+}
+
+// Shutdown has nothing to end.
+func (recording) Shutdown(context.Context) error { return nil }
+
+// ForceFlush has nothing to send.
+func (recording) ForceFlush(context.Context) error { return nil }
+
+// exporting counts what is exported.
+type exporting struct {
+	sdktrace.SpanExporter
+	metrics *Metrics
+}
+
+// ExportSpans sends spans.
+func (e exporting) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	err := e.SpanExporter.ExportSpans(ctx, spans)
+	outcome := "ok"
+	if err != nil {
+		outcome = "error"
+	}
+	e.metrics.spansExported.WithLabelValues(outcome).Add(float64(len(spans)))
+	return err
 }
 
 // troubleEvery is how often it is logged that traces cannot be sent: each few hundred spans fail again.

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,10 +41,12 @@ func TestVariablesDecideWhetherThereAreTraces(t *testing.T) {
 		"OTEL_TRACES_EXPORTER=zipkin":                                                     `OTEL_TRACES_EXPORTER is "zipkin": want one of otlp, none`,
 		endpoint + "\nOTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc":                            `OTEL_EXPORTER_OTLP_TRACES_PROTOCOL is "grpc": want one of http/protobuf`,
 		endpoint + "\nOTEL_TRACES_SAMPLER=ratio":                                          `OTEL_TRACES_SAMPLER is "ratio": want one of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off, parentbased_traceidratio`,
-		endpoint + "\nOTEL_TRACES_SAMPLER=traceidratio\nOTEL_TRACES_SAMPLER_ARG=1%":       `OTEL_TRACES_SAMPLER_ARG is "1%": want a number from 0 to 1, such as 0.01`,
+		"OTEL_EXPORTER_OTLP_ENDPOINT=collector:4318":                                      "OTEL_EXPORTER_OTLP_ENDPOINT is no URL with http or https and a host: want one such as http://collector:4318",
+		endpoint + "\nOTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://a:b:hunter2@%":            "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no URL with http or https and a host: want one such as http://collector:4318",
+		endpoint + "\nOTEL_TRACES_SAMPLER=TraceIdRatio\nOTEL_TRACES_SAMPLER_ARG=1%":       `OTEL_TRACES_SAMPLER_ARG is "1%": want a number from 0 to 1, such as 0.01`,
 		endpoint + "\nOTEL_TRACES_SAMPLER=parentbased_always_on\nOTEL_TRACES_SAMPLER_ARG": "on",
 	} {
-		traces, err := NewTraces(t.Context(), strings.Split(environ, "\n"), "v1", slog.New(slog.DiscardHandler))
+		traces, err := NewTraces(t.Context(), strings.Split(environ, "\n"), "v1", NewMetrics(), slog.New(slog.DiscardHandler))
 		switch want {
 		case "off", "on":
 			require.NoError(t, err, environ)
@@ -60,7 +65,7 @@ func TestWhatTheSDKSaysIsLoggedWithoutValuesAndRarely(t *testing.T) {
 	require.NoError(t, err)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization: Bearer hunter2")
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "shown")
-	traces, err := NewTraces(t.Context(), []string{"OTEL_TRACES_EXPORTER=otlp"}, "v1", log)
+	traces, err := NewTraces(t.Context(), []string{"OTEL_TRACES_EXPORTER=otlp"}, "v1", NewMetrics(), log)
 	require.NoError(t, err)
 	require.NoError(t, traces.Close(t.Context()))
 	assert.Contains(t, logged.String(), "level=WARN msg=traces said=")
@@ -78,6 +83,31 @@ func TestWhatTheSDKSaysIsLoggedWithoutValuesAndRarely(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(logged.String(), "msg=\"traces could not be sent\""))
 	assert.Contains(t, logged.String(), "times=100 error=away")
 	assert.NotContains(t, logged.String(), strings.Repeat("x", 301))
+}
+
+// An operator sees when spans are lost, though requests go on.
+func TestSpansThatAreNotSentAreCounted(t *testing.T) {
+	broken := false
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if broken {
+			w.WriteHeader(http.StatusForbidden)
+		}
+	}))
+	defer collector.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	for _, broken = range []bool{false, true} {
+		metrics := NewMetrics()
+		traces, err := NewTraces(t.Context(), os.Environ(), "v1", metrics, slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		for range 3 {
+			_, span := traces.Operation(t.Context(), "query")
+			span.Ended("ok")
+		}
+		_ = traces.Close(t.Context())
+		assert.Equal(t, 3.0, testutil.ToFloat64(metrics.spansRecorded))
+		assert.Equal(t, map[bool]float64{false: 3, true: 0}[broken], testutil.ToFloat64(metrics.spansExported.WithLabelValues("ok")))
+		assert.Equal(t, map[bool]float64{false: 0, true: 3}[broken], testutil.ToFloat64(metrics.spansExported.WithLabelValues("error")))
+	}
 }
 
 // What stores are asked becomes spans below that of the operation, with when it was, and whether it failed.
