@@ -5,17 +5,17 @@ import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import { parse } from 'graphql';
 import type { ExecutionResult } from 'graphql';
 import type { FormattedExecutionResult, Sink } from 'graphql-ws';
-import { MOST_WAITING, type ProjectMessage, resume } from './resume.ts';
+import { type Message, MOST_WAITING, resume } from './resume.ts';
 
-const document: TypedDocumentNode<{ projectEvents?: ProjectMessage | null }, { projectId: string; after?: string | null }> = parse(
+const document: TypedDocumentNode<{ projectEvents?: Message | null }, { projectId: string; after?: string | null }> = parse(
   'subscription Watch($projectId: ID!, $after: EventCursor) { projectEvents(projectId: $projectId, after: $after) { __typename } }',
 );
-const snapshot = (cursor: string): ProjectMessage => ({ __typename: 'ProjectSnapshot', cursor });
-const event = (cursor: string): ProjectMessage => ({ __typename: 'ProjectEvent', cursor });
-const gap: ProjectMessage = { __typename: 'ProjectGap' };
+const snapshot = (cursor: string): Message => ({ __typename: 'ProjectSnapshot', cursor });
+const event = (cursor: string): Message => ({ __typename: 'ProjectEvent', cursor });
+const gap: Message = { __typename: 'ProjectGap' };
 const unavailable = [{ message: 'later', extensions: { code: 'UNAVAILABLE', retryable: true } }];
 
-type Step = ProjectMessage | ExecutionResult | { fails: unknown } | 'resend';
+type Step = Message | ExecutionResult | { fails: unknown } | 'resend';
 
 /** A client that answers each subscription with the next of these scripts, and notes with which variables it was sent. */
 function scripted(...scripts: Step[][]) {
@@ -45,7 +45,7 @@ function scripted(...scripts: Step[][]) {
 }
 
 async function read(client: ReturnType<typeof scripted>, options: Parameters<typeof resume>[3] = {}) {
-  const messages: ProjectMessage[] = [];
+  const messages: Message[] = [];
   for await (const message of resume(client, document, { projectId: 'p' }, { pause: () => 0, ...options })) messages.push(message);
   return messages;
 }
@@ -71,7 +71,7 @@ test('what came and was not taken is not asked for again', async () => {
   const messages = resume(client, document, { projectId: 'p' });
   assert.deepEqual((await messages.next()).value, snapshot('1'));
   assert.deepEqual(client.sent.at(-1), { projectId: 'p', after: '3' });
-  const rest: ProjectMessage[] = [];
+  const rest: Message[] = [];
   for await (const message of messages) rest.push(message);
   assert.deepEqual(rest, [event('2'), event('3'), event('4')]);
 });
@@ -97,7 +97,7 @@ test('no more messages wait than are allowed, and none is lost or comes twice', 
       return () => (over = true);
     },
   };
-  const messages: ProjectMessage[] = [];
+  const messages: Message[] = [];
   for await (const message of resume(client, document, { projectId: 'p' })) messages.push(message);
   assert.deepEqual(messages, events);
   assert.deepEqual(pushed, [MOST_WAITING, events.length - MOST_WAITING]);

@@ -1,13 +1,14 @@
-// Queue events that survive a bad connection. To copy: it needs graphql and a client of graphql-ws or graphql-sse, nothing else.
+// Events that survive a bad connection. To copy: it needs graphql and a client of graphql-ws or graphql-sse, nothing else.
 
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import { print } from 'graphql';
 import type { Client } from 'graphql-ws';
 
-/** What is read of a message, whatever else is selected. */
-export type ProjectMessage =
-  | { __typename: 'ProjectSnapshot' | 'ProjectEvent'; cursor: string }
-  | { __typename: 'ProjectGap' };
+/** What is read of a message, whatever else is selected. One without a cursor is a gap. */
+export type Message = { __typename: string; cursor?: string };
+
+/** The messages of a subscription with one field. */
+export type MessageOf<Data> = NonNullable<Data[Exclude<keyof Data, '__typename'>]>;
 
 /** How many messages wait to be taken at most. Then the subscription ends, and another one goes on behind them when all are taken. */
 export const MOST_WAITING = 1_000;
@@ -26,21 +27,21 @@ export interface ResumeOptions {
 }
 
 /**
- * The messages of a project, each once and in their order: a snapshot first, then events. When the connection is cut, it goes on
- * behind the last one that came. When the server no longer has what comes behind it, or somebody did not keep up, a `ProjectGap`
- * says so, and a new snapshot follows: put it in the place of what you have.
+ * The messages of `projectEvents` or `noteEvents`, each once and in their order. When the connection is cut, it goes on
+ * behind the last one that came. When the server no longer has what comes behind it, or somebody did not keep up, a gap
+ * says so. Of a project, a new snapshot follows: put it in the place of what you have. Of notes, a new position follows.
  *
  * Connections are the client's business: how often it tries again, and with which token. Errors that will not pass are thrown.
  * It ends when the server says that there is nothing more to follow: the caller has left the project. A store that is away does not end it.
  *
- * @param document has `projectEvents(projectId:, after: $after)`, in which each type has its `__typename` and its `cursor`.
+ * @param document has this one field, with `after: $after`, in which each type has its `__typename` and its `cursor`.
  */
-export async function* resume<M extends ProjectMessage, V extends { after?: string | null }>(
+export async function* resume<Data extends object, V extends { after?: string | null }>(
   client: Pick<Client, 'subscribe'>,
-  document: TypedDocumentNode<{ projectEvents?: M | null }, V>,
+  document: TypedDocumentNode<Data, V>,
   variables: Omit<V, 'after'>,
   { after, signal, onRetry, onErrors, pause = withJitter }: ResumeOptions = {},
-): AsyncGenerator<M, void, undefined> {
+): AsyncGenerator<MessageOf<Data>, void, undefined> {
   let position = after ?? null; // behind the last message that came, whether it was taken or not
   const request = {
     query: print(document),
@@ -61,21 +62,21 @@ export async function* resume<M extends ProjectMessage, V extends { after?: stri
   try {
     for (;;) {
       signal?.throwIfAborted();
-      const come: { waiting: { message: M; errors?: readonly unknown[] }[]; end?: 'full' | 'complete' | { cause: unknown } } = { waiting: [] };
+      const come: { waiting: { message: MessageOf<Data>; errors?: readonly unknown[] }[]; end?: 'full' | 'complete' | { cause: unknown } } = { waiting: [] };
       const end = (why: typeof come.end) => {
         if (come.end) return; // what follows is of the unsubscribing
         come.end = why;
         unsubscribe();
         wake();
       };
-      unsubscribe = client.subscribe<{ projectEvents?: M | null }>(request, {
+      unsubscribe = client.subscribe<Data>(request, {
         next({ data, errors }) {
-          const message = data?.projectEvents;
+          const [message] = Object.values(data ?? {}) as (MessageOf<Data> & Message)[];
           if (come.end) return;
           if (!message) return end({ cause: errors ?? new Error('the server sent no message') });
           attempt = 0;
-          // After a gap the old position is of no use: cut off right then, one begins with the snapshot that is still to come.
-          position = message.__typename === 'ProjectGap' ? null : message.cursor;
+          // After a gap the old position is of no use: cut off right then, one begins with what is still to come.
+          position = message.cursor ?? null;
           if (come.waiting.push({ message, errors }) === MOST_WAITING) end('full');
           wake();
         },

@@ -8,11 +8,14 @@ import { origin } from './server.ts';
 export async function openProxy(to = origin) {
   const { hostname, port } = new URL(to);
   const sockets = new Set<Socket>();
+  const outgoings = new Set<Socket>();
   let up = true;
 
   const server = createServer((incoming) => {
     if (!up) return void incoming.destroy();
     const outgoing = connect(Number(port), hostname);
+    outgoings.add(outgoing);
+    outgoing.on('close', () => outgoings.delete(outgoing));
     for (const [socket, other] of [[incoming, outgoing], [outgoing, incoming]] as const) {
       sockets.add(socket);
       socket.on('error', () => {}); // its end follows
@@ -38,6 +41,10 @@ export async function openProxy(to = origin) {
     /** Lets nothing through on the connections that there are, and does not tell: as a phone that has left its network. */
     freeze() {
       for (const socket of sockets) socket.unpipe().pause();
+    },
+    /** Lets everything through to the server and no answer back, on the connections that there are: what is sent now is done, and its sender does not know. */
+    mute() {
+      for (const socket of outgoings) socket.unpipe().pause();
     },
     /** Breaks all connections, and each that is tried until up(). */
     down() {
