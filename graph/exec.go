@@ -594,6 +594,7 @@ type ComplexityRoot struct {
 
 	ItemUsage struct {
 		Claimed func(childComplexity int) int
+		Items   func(childComplexity int) int
 		Quota   func(childComplexity int) int
 		Size    func(childComplexity int) int
 		Uploads func(childComplexity int) int
@@ -3802,6 +3803,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ItemUsage.Claimed(childComplexity), true
+	case "ItemUsage.itemCount":
+		if e.ComplexityRoot.ItemUsage.Items == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ItemUsage.Items(childComplexity), true
 	case "ItemUsage.quota":
 		if e.ComplexityRoot.ItemUsage.Quota == nil {
 			break
@@ -8882,6 +8889,9 @@ Taggie is for people who collect, annotate and label things together.
 Conventions:
 - Relay: ` + "`" + `Node` + "`" + `, ` + "`" + `node` + "`" + `, ` + "`" + `nodes` + "`" + `, and connections with ` + "`" + `edges` + "`" + `, ` + "`" + `nodes` + "`" + ` and ` + "`" + `pageInfo` + "`" + `. Give ` + "`" + `first` + "`" + ` or ` + "`" + `last` + "`" + `, not
   both: 1 to 500, 20 if neither is given. ` + "`" + `after` + "`" + ` goes with ` + "`" + `first` + "`" + `, ` + "`" + `before` + "`" + ` with ` + "`" + `last` + "`" + `.
+- Connections have no ` + "`" + `totalCount` + "`" + `. A list is counted where one row knows its length anyway, by a field beside it: ` + "`" + `scoreCount` + "`" + `,
+  ` + "`" + `snapshotCount` + "`" + `, ` + "`" + `annotationCount` + "`" + `, ` + "`" + `pageCount` + "`" + `, ` + "`" + `ItemUsage.itemCount` + "`" + `, and for a project ` + "`" + `ProjectQueue.counts` + "`" + ` and
+  ` + "`" + `toReviewCount` + "`" + `. For other lists a count would need a row that all who write to the list share, or all of the list.
 - A field that has to be fetched separately is nullable. If the fetch fails, the field is null, an error names it, and
   the rest of the answer is still there.
 - Outcomes a client must expect, such as a conflict or an address that is taken, are the ` + "`" + `problem` + "`" + ` of a payload.
@@ -9606,7 +9616,7 @@ type User implements Node {
     last: Int
     before: Cursor
   ): ItemConnection @byId
-  "How many bytes the user's items take up. For the user and administrators."
+  "How many items the user has, and how many bytes they take up. For the user and administrators."
   itemUsage: ItemUsage @byId
   "The users whom the user has blocked, ordered by id; at most 1,000. For the user alone."
   blockedUsers(first: Int, after: Cursor, last: Int, before: Cursor): BlockedUserConnection @byId
@@ -12894,7 +12904,7 @@ enum ItemUseKind {
   PROJECT
 }
 
-"How many bytes the items of a user take up."
+"How many items a user has, and how many bytes they take up."
 type ItemUsage {
   "Bytes of all items and their thumbnails."
   size: Int64!
@@ -12909,6 +12919,8 @@ type ItemUsage {
   are at most 1,000.
   """
   uploadCount: Int!
+  "How many items the user has, those of scores included. Items that other programs put into the table are not counted."
+  itemCount: Int!
   "How many bytes are allowed."
   quota: Int64!
 }
@@ -14471,6 +14483,8 @@ func (ec *executionContext) childFields_ItemUsage(ctx context.Context, field gra
 		return ec.fieldContext_ItemUsage_claimed(ctx, field)
 	case "uploadCount":
 		return ec.fieldContext_ItemUsage_uploadCount(ctx, field)
+	case "itemCount":
+		return ec.fieldContext_ItemUsage_itemCount(ctx, field)
 	case "quota":
 		return ec.fieldContext_ItemUsage_quota(ctx, field)
 	}
@@ -24265,6 +24279,13 @@ func (ec *executionContext) _ItemUsage_uploadCount(ctx context.Context, field gr
 	return ec.marshalNInt2int(ctx, field.Selections, obj.Uploads)
 }
 func (ec *executionContext) fieldContext_ItemUsage_uploadCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ItemUsage", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ItemUsage_itemCount(ctx context.Context, field graphql.CollectedField, obj *score.Usage) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Items)
+}
+func (ec *executionContext) fieldContext_ItemUsage_itemCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ItemUsage", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
@@ -52830,6 +52851,11 @@ func (ec *executionContext) _ItemUsage(ctx context.Context, sel ast.SelectionSet
 			}
 		case "uploadCount":
 			out.Values[i] = ec._ItemUsage_uploadCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "itemCount":
+			out.Values[i] = ec._ItemUsage_itemCount(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -423,7 +423,8 @@ var planned = map[string]lean.Type{
 		"size":        {At: 1, Of: "", Resolved: false},
 		"claimed":     {At: 2, Of: "", Resolved: false},
 		"uploadCount": {At: 3, Of: "", Resolved: false},
-		"quota":       {At: 4, Of: "", Resolved: false},
+		"itemCount":   {At: 4, Of: "", Resolved: false},
+		"quota":       {At: 5, Of: "", Resolved: false},
 	}},
 	"ItemUseConnection": {Implements: itemUseConnectionImplementors, Fields: map[string]lean.TypeField{
 		"edges":    {At: 1, Of: "ItemUseEdge", Resolved: false},
@@ -3853,7 +3854,9 @@ func (ec *executionContext) appendItemUsage(w *lean.Writer, p *lean.Plan, obj *s
 			w.B = scalar.AppendInt64(w.B, obj.Claimed)
 		case 3: // uploadCount
 			w.B = scalar.AppendInt(w.B, obj.Uploads)
-		case 4: // quota
+		case 4: // itemCount
+			w.B = scalar.AppendInt(w.B, obj.Items)
+		case 5: // quota
 			w.B = scalar.AppendInt64(w.B, obj.Quota)
 		default:
 			return false

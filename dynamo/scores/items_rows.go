@@ -99,6 +99,7 @@ func decodeScoreItem(item dynamo.Item, i *score.Item) (err error) {
 // usageRecord is what somebody uses as the row tells it.
 type usageRecord struct {
 	score.Usage
+	items   int  // with the uploads that may become items
 	claimed bool // the row tells what is claimed
 }
 
@@ -114,6 +115,7 @@ var usageRows = dynamo.LayoutOf(
 		},
 	},
 	dynamo.OfWhole("uploads", func(r *usageRecord) *int { return &r.Uploads }),
+	dynamo.OfWhole("items", func(r *usageRecord) *int { return &r.items }),
 	dynamo.OfWhole("quota", func(r *usageRecord) *int64 { return &r.Quota }),
 )
 
@@ -123,6 +125,7 @@ func decodeUsage(item dynamo.Item, u *score.Usage) error {
 	if !r.claimed {
 		r.Claimed = r.Size
 	}
+	r.Items = r.items - r.Uploads
 	*u = r.Usage
 	return err
 }

@@ -64,6 +64,7 @@ type Thumbnail struct {
 type Usage struct {
 	Size    int64 // bytes of all items and their thumbnails
 	Claimed int64 // Size, and the bytes of files that may still be put and are no items: what the quota bounds
+	Items   int   // that there are
 	Uploads int   // that may still be completed
 	Quota   int64 // of this owner; 0 for that of everybody
 }

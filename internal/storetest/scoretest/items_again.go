@@ -167,7 +167,7 @@ func filledInOneGo(t *testing.T, w *ItemWorld) {
 		content[0] = byte(n)
 		w.upload(fmt.Sprint("file ", n), "application/octet-stream", content)
 	}
-	assert.Equal(t, score.Usage{Size: 900, Claimed: 900, Quota: quota}, w.usage())
+	assert.Equal(t, score.Usage{Items: 9, Size: 900, Claimed: 900, Quota: quota}, w.usage())
 	last := w.upload("the last file", "application/octet-stream", content)
 	require.NoError(t, w.Rules.Delete(w.As(w.Ada), score.DeleteItem{Item: last.ItemRef}))
 	var reached *score.QuotaReached

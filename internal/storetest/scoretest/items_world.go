@@ -316,7 +316,7 @@ func (w *ItemWorld) settle() []score.Item {
 	sizes, parts := w.Kept()
 	assert.ElementsMatch(w.t, wanted, slices.Collect(maps.Keys(sizes)))
 	assert.Zero(w.t, parts, "uploads in parts are under way")
-	assert.Equal(w.t, score.Usage{Size: size, Claimed: size}, w.usage())
+	assert.Equal(w.t, score.Usage{Items: len(items), Size: size, Claimed: size}, w.usage())
 	return items
 }
 
