@@ -54,6 +54,7 @@ type ResolverRoot interface {
 	EntityIndexLeftOut() EntityIndexLeftOutResolver
 	EntityRelationConnection() EntityRelationConnectionResolver
 	EntityRelationEdge() EntityRelationEdgeResolver
+	Guidelines() GuidelinesResolver
 	Item() ItemResolver
 	ItemSet() ItemSetResolver
 	ItemTag() ItemTagResolver
@@ -483,6 +484,18 @@ type ComplexityRoot struct {
 		Outcomes func(childComplexity int) int
 	}
 
+	Guidelines struct {
+		Text      func(childComplexity int) int
+		UpdatedAt func(childComplexity int) int
+		UpdatedBy func(childComplexity int) int
+		Version   func(childComplexity int) int
+	}
+
+	GuidelinesConflict struct {
+		Current func(childComplexity int) int
+		Message func(childComplexity int) int
+	}
+
 	HeartbeatPayload struct {
 		OnlineCount func(childComplexity int) int
 	}
@@ -713,6 +726,7 @@ type ComplexityRoot struct {
 		UnshareNote             func(childComplexity int, input model.UnshareNoteInput) int
 		UpdateCategory          func(childComplexity int, input model.UpdateCategoryInput) int
 		UpdateEntity            func(childComplexity int, input model.UpdateEntityInput) int
+		UpdateGuidelines        func(childComplexity int, input model.UpdateGuidelinesInput) int
 		UpdateNote              func(childComplexity int, input model.UpdateNoteInput) int
 		UpdateProject           func(childComplexity int, input model.UpdateProjectInput) int
 		UpdateScore             func(childComplexity int, input model.UpdateScoreInput) int
@@ -850,6 +864,7 @@ type ComplexityRoot struct {
 		CreatedAt          func(childComplexity int) int
 		Description        func(childComplexity int) int
 		Exports            func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Guidelines         func(childComplexity int) int
 		ID                 func(childComplexity int) int
 		Imports            func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		ItemByExternalID   func(childComplexity int, externalID string) int
@@ -1620,6 +1635,12 @@ type ComplexityRoot struct {
 		Problem func(childComplexity int) int
 	}
 
+	UpdateGuidelinesPayload struct {
+		Guidelines func(childComplexity int) int
+		Problem    func(childComplexity int) int
+		Project    func(childComplexity int) int
+	}
+
 	UpdateNotePayload struct {
 		Note    func(childComplexity int) int
 		Problem func(childComplexity int) int
@@ -1791,6 +1812,9 @@ type EntityRelationConnectionResolver interface {
 type EntityRelationEdgeResolver interface {
 	Node(ctx context.Context, obj *model.EntityRelationEdge) (*entity.Entity, error)
 }
+type GuidelinesResolver interface {
+	UpdatedBy(ctx context.Context, obj *project.Guidelines) (*user.User, error)
+}
 type ItemResolver interface {
 	Width(ctx context.Context, obj *score.Item) (*int, error)
 	Height(ctx context.Context, obj *score.Item) (*int, error)
@@ -1857,6 +1881,7 @@ type MutationResolver interface {
 	ReplaceEntityRelations(ctx context.Context, input model.ReplaceEntityRelationsInput) (*model.ReplaceEntityRelationsPayload, error)
 	CreateProject(ctx context.Context, input model.CreateProjectInput) (*model.CreateProjectPayload, error)
 	UpdateProject(ctx context.Context, input model.UpdateProjectInput) (*model.UpdateProjectPayload, error)
+	UpdateGuidelines(ctx context.Context, input model.UpdateGuidelinesInput) (*model.UpdateGuidelinesPayload, error)
 	RemoveSuggestedKeywords(ctx context.Context, input model.RemoveSuggestedKeywordsInput) (*model.RemoveSuggestedKeywordsPayload, error)
 	AddProjectCategories(ctx context.Context, input model.AddProjectCategoriesInput) (*model.AddProjectCategoriesPayload, error)
 	UpdateCategory(ctx context.Context, input model.UpdateCategoryInput) (*model.UpdateCategoryPayload, error)
@@ -1942,6 +1967,7 @@ type OnlineMemberResolver interface {
 	User(ctx context.Context, obj *labelling.Online) (*user.User, error)
 }
 type ProjectResolver interface {
+	Guidelines(ctx context.Context, obj *project.Project) (*project.Guidelines, error)
 	Categories(ctx context.Context, obj *project.Project, includeRetired bool) ([]model.Category, error)
 	Subcategories(ctx context.Context, obj *project.Project, includeRetired bool) ([]model.Subcategory, error)
 	Teams(ctx context.Context, obj *project.Project) ([]project.Team, error)
@@ -3355,6 +3381,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.FinishProjectItemsPayload.Outcomes(childComplexity), true
+
+	case "Guidelines.text":
+		if e.ComplexityRoot.Guidelines.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Guidelines.Text(childComplexity), true
+	case "Guidelines.updatedAt":
+		if e.ComplexityRoot.Guidelines.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Guidelines.UpdatedAt(childComplexity), true
+	case "Guidelines.updatedBy":
+		if e.ComplexityRoot.Guidelines.UpdatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Guidelines.UpdatedBy(childComplexity), true
+	case "Guidelines.version":
+		if e.ComplexityRoot.Guidelines.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Guidelines.Version(childComplexity), true
+
+	case "GuidelinesConflict.current":
+		if e.ComplexityRoot.GuidelinesConflict.Current == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GuidelinesConflict.Current(childComplexity), true
+	case "GuidelinesConflict.message":
+		if e.ComplexityRoot.GuidelinesConflict.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GuidelinesConflict.Message(childComplexity), true
 
 	case "HeartbeatPayload.onlineCount":
 		if e.ComplexityRoot.HeartbeatPayload.OnlineCount == nil {
@@ -4803,6 +4867,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateEntity(childComplexity, args["input"].(model.UpdateEntityInput)), true
+	case "Mutation.updateGuidelines":
+		if e.ComplexityRoot.Mutation.UpdateGuidelines == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateGuidelines_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateGuidelines(childComplexity, args["input"].(model.UpdateGuidelinesInput)), true
 	case "Mutation.updateNote":
 		if e.ComplexityRoot.Mutation.UpdateNote == nil {
 			break
@@ -5323,6 +5398,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Project.Exports(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "Project.guidelines":
+		if e.ComplexityRoot.Project.Guidelines == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.Guidelines(childComplexity), true
 	case "Project.id":
 		if e.ComplexityRoot.Project.ID == nil {
 			break
@@ -8171,6 +8252,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UpdateEntityPayload.Problem(childComplexity), true
 
+	case "UpdateGuidelinesPayload.guidelines":
+		if e.ComplexityRoot.UpdateGuidelinesPayload.Guidelines == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateGuidelinesPayload.Guidelines(childComplexity), true
+	case "UpdateGuidelinesPayload.problem":
+		if e.ComplexityRoot.UpdateGuidelinesPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateGuidelinesPayload.Problem(childComplexity), true
+	case "UpdateGuidelinesPayload.project":
+		if e.ComplexityRoot.UpdateGuidelinesPayload.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateGuidelinesPayload.Project(childComplexity), true
+
 	case "UpdateNotePayload.note":
 		if e.ComplexityRoot.UpdateNotePayload.Note == nil {
 			break
@@ -8777,6 +8877,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUnshareNoteInput,
 		ec.unmarshalInputUpdateCategoryInput,
 		ec.unmarshalInputUpdateEntityInput,
+		ec.unmarshalInputUpdateGuidelinesInput,
 		ec.unmarshalInputUpdateNoteInput,
 		ec.unmarshalInputUpdateProjectInput,
 		ec.unmarshalInputUpdateScoreInput,
@@ -9209,6 +9310,11 @@ type Mutation {
   createProject(input: CreateProjectInput!): CreateProjectPayload
   "Changes the name, description, suggested keywords, size of the queue, lease, or rules of reviews of a project. For managers."
   updateProject(input: UpdateProjectInput!): UpdateProjectPayload
+  """
+  Replaces the guidelines of a project; its members are told by ` + "`" + `GUIDELINES_CHANGED` + "`" + `. The same text again changes nothing. For
+  managers.
+  """
+  updateGuidelines(input: UpdateGuidelinesInput!): UpdateGuidelinesPayload
   """
   Removes keywords from those that a project suggests, and leaves what others change at the same time. Keywords that
   somebody used are still completed. For managers.
@@ -11030,6 +11136,8 @@ type Project implements Node {
   newcomerDays: Int!
   "Keywords the project suggests, up to 200."
   suggestedKeywords: [String!]! @atMost(elements: 200)
+  "How to label; null until a manager has written it."
+  guidelines: Guidelines
   "What an item can be, in order; with ` + "`" + `includeRetired` + "`" + ` also what was retired. Both together are at most 200."
   categories(includeRetired: Boolean! = false): [Category!] @listSize(assumedSize: 50) @atMost(elements: 200)
   "What else an item can be, in order; with ` + "`" + `includeRetired` + "`" + ` also what was retired. Both together are at most 200."
@@ -11082,6 +11190,21 @@ type Project implements Node {
   keywordCompletions("Up to 64 characters; the empty one finds all." prefix: String!, "1 to 100." first: Int! = 10): [String!]
   "The members at work: those with a heartbeat for the project within the last minute. Up to 2,000."
   online: [OnlineMember!] @listSize(assumedSize: 50) @atMost(elements: 2000)
+}
+
+"What the managers of a project tell its members about how to label."
+type Guidelines {
+  """
+  Markdown, up to 65,536 bytes; may be empty. It is shown as it was written: who renders it must take care of HTML, images and
+  links in it.
+  """
+  text: String! @cost(weight: "130") @atMost(bytes: 65536)
+  "1 for the first text; grows by one with each change. See ` + "`" + `expectedVersion` + "`" + ` of ` + "`" + `updateGuidelines` + "`" + `."
+  version: Int!
+  "When the text last changed."
+  updatedAt: DateTime!
+  "Who changed it last."
+  updatedBy: User
 }
 
 "A list of projects."
@@ -11569,6 +11692,38 @@ type UpdateProjectPayload {
 
 "Problems that ` + "`" + `updateProject` + "`" + ` may report."
 union UpdateProjectProblem = ProjectConflict
+
+"Input of ` + "`" + `updateGuidelines` + "`" + `."
+input UpdateGuidelinesInput {
+  "The id of a ` + "`" + `Project` + "`" + `."
+  projectId: ID!
+  "Markdown, up to 65,536 bytes. It may be empty."
+  text: String!
+  "The version the caller saw; 0 if there were none. If the guidelines are at another version, nothing is changed."
+  expectedVersion: Int
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `updateGuidelines` + "`" + `."
+type UpdateGuidelinesPayload {
+  "The project after the change; null if there was a problem."
+  project: Project
+  "The guidelines after the change; null if there was a problem."
+  guidelines: Guidelines
+  "Why nothing was changed."
+  problem: UpdateGuidelinesProblem
+}
+
+"Problems that ` + "`" + `updateGuidelines` + "`" + ` may report."
+union UpdateGuidelinesProblem = GuidelinesConflict
+
+"The guidelines are at another version than expected."
+type GuidelinesConflict implements Problem {
+  message: String!
+  "The guidelines as they are now; null if there are none."
+  current: Guidelines
+}
 
 "Input of ` + "`" + `removeSuggestedKeywords` + "`" + `."
 input RemoveSuggestedKeywordsInput {
@@ -12171,6 +12326,8 @@ enum ProjectEventType {
   RESIZED
   "Other categories or subcategories can be chosen than before. Read the lists again. It is not told again if a server is lost at that moment."
   CATEGORIES_CHANGED
+  "The guidelines were changed. Read them again. It is not told again if a server is lost at that moment."
+  GUIDELINES_CHANGED
   "Somebody joined, moved to another team, or left."
   MEMBERS
   "The queue was rebuilt. Subscribers get a ` + "`" + `ProjectGap` + "`" + ` and a snapshot instead of this event."
@@ -14267,6 +14424,20 @@ func (ec *executionContext) childFields_FinishProjectItemsPayload(ctx context.Co
 	return nil, fmt.Errorf("no field named %q was found under type FinishProjectItemsPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_Guidelines(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "text":
+		return ec.fieldContext_Guidelines_text(ctx, field)
+	case "version":
+		return ec.fieldContext_Guidelines_version(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Guidelines_updatedAt(ctx, field)
+	case "updatedBy":
+		return ec.fieldContext_Guidelines_updatedBy(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Guidelines", field.Name)
+}
+
 func (ec *executionContext) childFields_HeartbeatPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "onlineCount":
@@ -14713,6 +14884,8 @@ func (ec *executionContext) childFields_Project(ctx context.Context, field graph
 		return ec.fieldContext_Project_newcomerDays(ctx, field)
 	case "suggestedKeywords":
 		return ec.fieldContext_Project_suggestedKeywords(ctx, field)
+	case "guidelines":
+		return ec.fieldContext_Project_guidelines(ctx, field)
 	case "categories":
 		return ec.fieldContext_Project_categories(ctx, field)
 	case "subcategories":
@@ -15969,6 +16142,18 @@ func (ec *executionContext) childFields_UpdateEntityPayload(ctx context.Context,
 		return ec.fieldContext_UpdateEntityPayload_problem(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateEntityPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateGuidelinesPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "project":
+		return ec.fieldContext_UpdateGuidelinesPayload_project(ctx, field)
+	case "guidelines":
+		return ec.fieldContext_UpdateGuidelinesPayload_guidelines(ctx, field)
+	case "problem":
+		return ec.fieldContext_UpdateGuidelinesPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateGuidelinesPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UpdateNotePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -17753,6 +17938,20 @@ func (ec *executionContext) field_Mutation_updateEntity_args(ctx context.Context
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UpdateEntityInput, error) {
 			return ec.unmarshalNUpdateEntityInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateEntityInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateGuidelines_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UpdateGuidelinesInput, error) {
+			return ec.unmarshalNUpdateGuidelinesInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateGuidelinesInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -22888,6 +23087,98 @@ func (ec *executionContext) fieldContext_FinishProjectItemsPayload_outcomes(_ co
 	return fc, nil
 }
 
+func (ec *executionContext) _Guidelines_text(ctx context.Context, field graphql.CollectedField, obj *project.Guidelines) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Text)
+}
+func (ec *executionContext) fieldContext_Guidelines_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Guidelines", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Guidelines_version(ctx context.Context, field graphql.CollectedField, obj *project.Guidelines) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Version)
+}
+func (ec *executionContext) fieldContext_Guidelines_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Guidelines", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Guidelines_updatedAt(ctx context.Context, field graphql.CollectedField, obj *project.Guidelines) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.UpdatedAt)
+}
+func (ec *executionContext) fieldContext_Guidelines_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Guidelines", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Guidelines_updatedBy(ctx context.Context, field graphql.CollectedField, obj *project.Guidelines) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Guidelines_updatedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Guidelines().UpdatedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Guidelines_updatedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Guidelines",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _GuidelinesConflict_message(ctx context.Context, field graphql.CollectedField, obj *model.GuidelinesConflict) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_GuidelinesConflict_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("GuidelinesConflict", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _GuidelinesConflict_current(ctx context.Context, field graphql.CollectedField, obj *model.GuidelinesConflict) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_GuidelinesConflict_current(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Current, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Guidelines) graphql.Marshaler {
+			return ec.marshalOGuidelines2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐGuidelines(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_GuidelinesConflict_current(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "GuidelinesConflict",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Guidelines(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _HeartbeatPayload_onlineCount(ctx context.Context, field graphql.CollectedField, obj *model.HeartbeatPayload) (ret graphql.Marshaler) {
 	return ec.marshalOInt2ᚖint(ctx, field.Selections, obj.OnlineCount)
 }
@@ -25965,6 +26256,50 @@ func (ec *executionContext) fieldContext_Mutation_updateProject(ctx context.Cont
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_updateProject_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateGuidelines(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateGuidelines(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateGuidelines(ctx, fc.Args["input"].(model.UpdateGuidelinesInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UpdateGuidelinesPayload) graphql.Marshaler {
+			return ec.marshalOUpdateGuidelinesPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateGuidelinesPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateGuidelines(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateGuidelinesPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateGuidelines_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -29613,6 +29948,38 @@ func (ec *executionContext) _Project_suggestedKeywords(ctx context.Context, fiel
 }
 func (ec *executionContext) fieldContext_Project_suggestedKeywords(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Project", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Project_guidelines(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_guidelines(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Project().Guidelines(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Guidelines) graphql.Marshaler {
+			return ec.marshalOGuidelines2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐGuidelines(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_guidelines(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Guidelines(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Project_categories(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
@@ -39023,6 +39390,77 @@ func (ec *executionContext) fieldContext_UpdateEntityPayload_problem(_ context.C
 	return graphql.NewScalarFieldContext("UpdateEntityPayload", field, false, false, errors.New("field of type UpdateEntityProblem does not have child fields"))
 }
 
+func (ec *executionContext) _UpdateGuidelinesPayload_project(ctx context.Context, field graphql.CollectedField, obj *model.UpdateGuidelinesPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateGuidelinesPayload_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateGuidelinesPayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateGuidelinesPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UpdateGuidelinesPayload_guidelines(ctx context.Context, field graphql.CollectedField, obj *model.UpdateGuidelinesPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateGuidelinesPayload_guidelines(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Guidelines, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Guidelines) graphql.Marshaler {
+			return ec.marshalOGuidelines2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐGuidelines(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateGuidelinesPayload_guidelines(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateGuidelinesPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Guidelines(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UpdateGuidelinesPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.UpdateGuidelinesPayload) (ret graphql.Marshaler) {
+	return ec.marshalOUpdateGuidelinesProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateGuidelinesProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_UpdateGuidelinesPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UpdateGuidelinesPayload", field, false, false, errors.New("field of type UpdateGuidelinesProblem does not have child fields"))
+}
+
 func (ec *executionContext) _UpdateNotePayload_note(ctx context.Context, field graphql.CollectedField, obj *model.UpdateNotePayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -45794,6 +46232,57 @@ func (ec *executionContext) unmarshalInputUpdateEntityInput(ctx context.Context,
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUpdateGuidelinesInput(ctx context.Context, obj any) (model.UpdateGuidelinesInput, error) {
+	var it model.UpdateGuidelinesInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"projectId", "text", "expectedVersion", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectID = data
+		case "text":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("text"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Text = data
+		case "expectedVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedVersion = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUpdateNoteInput(ctx context.Context, obj any) (model.UpdateNoteInput, error) {
 	var it model.UpdateNoteInput
 	if obj == nil {
@@ -47085,6 +47574,13 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._ItemInUse(ctx, sel, obj)
+	case model.GuidelinesConflict:
+		return ec._GuidelinesConflict(ctx, sel, &obj)
+	case *model.GuidelinesConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._GuidelinesConflict(ctx, sel, obj)
 	case model.EntityConflict:
 		return ec._EntityConflict(ctx, sel, &obj)
 	case *model.EntityConflict:
@@ -47556,6 +48052,26 @@ func (ec *executionContext) _UpdateEntityProblem(ctx context.Context, sel ast.Se
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of UpdateEntityProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _UpdateGuidelinesProblem(ctx context.Context, sel ast.SelectionSet, obj model.UpdateGuidelinesProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.GuidelinesConflict:
+		return ec._GuidelinesConflict(ctx, sel, &obj)
+	case *model.GuidelinesConflict:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._GuidelinesConflict(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of UpdateGuidelinesProblem must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -51332,6 +51848,138 @@ func (ec *executionContext) _FinishProjectItemsPayload(ctx context.Context, sel 
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var guidelinesImplementors = []string{"Guidelines"}
+
+func (ec *executionContext) _Guidelines(ctx context.Context, sel ast.SelectionSet, obj *project.Guidelines) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "Guidelines", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendGuidelines(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Guidelines(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, guidelinesImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Guidelines")
+		case "text":
+			out.Values[i] = ec._Guidelines_text(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "version":
+			out.Values[i] = ec._Guidelines_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "updatedAt":
+			out.Values[i] = ec._Guidelines_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "updatedBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Guidelines_updatedBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var guidelinesConflictImplementors = []string{"GuidelinesConflict", "UpdateGuidelinesProblem", "Problem"}
+
+func (ec *executionContext) _GuidelinesConflict(ctx context.Context, sel ast.SelectionSet, obj *model.GuidelinesConflict) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "GuidelinesConflict", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendGuidelinesConflict(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._GuidelinesConflict(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, guidelinesConflictImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("GuidelinesConflict")
+		case "message":
+			out.Values[i] = ec._GuidelinesConflict_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "current":
+			out.Values[i] = ec._GuidelinesConflict_current(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var heartbeatPayloadImplementors = []string{"HeartbeatPayload"}
 
 func (ec *executionContext) _HeartbeatPayload(ctx context.Context, sel ast.SelectionSet, obj *model.HeartbeatPayload) graphql.Marshaler {
@@ -53470,6 +54118,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "updateGuidelines":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateGuidelines(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "removeSuggestedKeywords":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_removeSuggestedKeywords(ctx, field)
@@ -55481,6 +56136,45 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "guidelines":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_guidelines(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "categories":
 			field := field
 
@@ -64840,6 +65534,55 @@ func (ec *executionContext) _UpdateEntityPayload(ctx context.Context, sel ast.Se
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var updateGuidelinesPayloadImplementors = []string{"UpdateGuidelinesPayload"}
+
+func (ec *executionContext) _UpdateGuidelinesPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateGuidelinesPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UpdateGuidelinesPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUpdateGuidelinesPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UpdateGuidelinesPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, updateGuidelinesPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UpdateGuidelinesPayload")
+		case "project":
+			out.Values[i] = ec._UpdateGuidelinesPayload_project(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "guidelines":
+			out.Values[i] = ec._UpdateGuidelinesPayload_guidelines(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._UpdateGuidelinesPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var updateNotePayloadImplementors = []string{"UpdateNotePayload"}
 
 func (ec *executionContext) _UpdateNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateNotePayload) graphql.Marshaler {
@@ -69797,6 +70540,11 @@ func (ec *executionContext) unmarshalNUpdateEntityInput2githubᚗcomᚋtaggieᚋ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNUpdateGuidelinesInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateGuidelinesInput(ctx context.Context, v any) (model.UpdateGuidelinesInput, error) {
+	res, err := ec.unmarshalInputUpdateGuidelinesInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNUpdateNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateNoteInput(ctx context.Context, v any) (model.UpdateNoteInput, error) {
 	res, err := ec.unmarshalInputUpdateNoteInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -70848,6 +71596,13 @@ func (ec *executionContext) marshalOFinishProjectItemsPayload2ᚖgithubᚗcomᚋ
 		return graphql.Null
 	}
 	return ec._FinishProjectItemsPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOGuidelines2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐGuidelines(ctx context.Context, sel ast.SelectionSet, v *project.Guidelines) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Guidelines(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOHeartbeatPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐHeartbeatPayload(ctx context.Context, sel ast.SelectionSet, v *model.HeartbeatPayload) graphql.Marshaler {
@@ -72386,6 +73141,20 @@ func (ec *executionContext) marshalOUpdateEntityProblem2githubᚗcomᚋtaggieᚋ
 	return ec._UpdateEntityProblem(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOUpdateGuidelinesPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateGuidelinesPayload(ctx context.Context, sel ast.SelectionSet, v *model.UpdateGuidelinesPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateGuidelinesPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUpdateGuidelinesProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateGuidelinesProblem(ctx context.Context, sel ast.SelectionSet, v model.UpdateGuidelinesProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateGuidelinesProblem(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOUpdateNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUpdateNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.UpdateNotePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -72670,6 +73439,7 @@ var waits = map[lean.Field]bool{
 	{Type: "Category", Name: "mergedInto"}:         true,
 	{Type: "EntityIndex", Name: "leftOut"}:         true,
 	{Type: "EntityIndexLeftOut", Name: "examples"}: true,
+	{Type: "Guidelines", Name: "updatedBy"}:        true,
 	{Type: "Item", Name: "owner"}:                  true,
 	{Type: "Item", Name: "score"}:                  true,
 	{Type: "Item", Name: "usedBy"}:                 true,
@@ -72691,6 +73461,7 @@ var waits = map[lean.Field]bool{
 	{Type: "NoteEvent", Name: "version"}:           true,
 	{Type: "NoteEvent", Name: "by"}:                true,
 	{Type: "NoteEvent", Name: "with"}:              true,
+	{Type: "Project", Name: "guidelines"}:          true,
 	{Type: "Project", Name: "categories"}:          true,
 	{Type: "Project", Name: "subcategories"}:       true,
 	{Type: "Project", Name: "teams"}:               true,

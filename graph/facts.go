@@ -8,6 +8,7 @@ var ValueCosts = map[string]int{
 	"AnnotationChange.text":         10,
 	"Entity.attributes":             200,
 	"EntityRelationEdge.attributes": 10,
+	"Guidelines.text":               130,
 	"IndexedEntityEdge.attributes":  10,
 	"Note.content":                  200,
 	"ProjectItem.metadata":          200,
@@ -111,6 +112,7 @@ var MostElements = map[string]int{
 // MostBytes are how many bytes texts have at most that may be longer than most: @atMost.
 var MostBytes = map[string]int{
 	"EffortReview.comment": 8000,
+	"Guidelines.text":      65536,
 	"Project.description":  10000,
 	"ProjectItem.metadata": 100000,
 	"ProjectItem.url":      2000,

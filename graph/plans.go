@@ -334,6 +334,15 @@ var planned = map[string]lean.Type{
 	"FinishProjectItemsPayload": {Implements: finishProjectItemsPayloadImplementors, Fields: map[string]lean.TypeField{
 		"outcomes": {At: 1, Of: "FinishOutcome", Resolved: false},
 	}},
+	"Guidelines": {Implements: guidelinesImplementors, Fields: map[string]lean.TypeField{
+		"text":      {At: 1, Of: "", Resolved: false},
+		"version":   {At: 2, Of: "", Resolved: false},
+		"updatedAt": {At: 3, Of: "", Resolved: false},
+	}},
+	"GuidelinesConflict": {Implements: guidelinesConflictImplementors, Fields: map[string]lean.TypeField{
+		"message": {At: 1, Of: "", Resolved: false},
+		"current": {At: 2, Of: "Guidelines", Resolved: false},
+	}},
 	"HeartbeatPayload": {Implements: heartbeatPayloadImplementors, Fields: map[string]lean.TypeField{
 		"onlineCount": {At: 1, Of: "", Resolved: false},
 	}},
@@ -555,7 +564,7 @@ var planned = map[string]lean.Type{
 		"reviewPercent":     {At: 9, Of: "", Resolved: false},
 		"newcomerDays":      {At: 10, Of: "", Resolved: false},
 		"suggestedKeywords": {At: 11, Of: "", Resolved: false},
-		"paused":            {At: 23, Of: "", Resolved: false},
+		"paused":            {At: 24, Of: "", Resolved: false},
 	}},
 	"ProjectConflict": {Implements: projectConflictImplementors, Fields: map[string]lean.TypeField{
 		"message": {At: 1, Of: "", Resolved: false},
@@ -1135,6 +1144,11 @@ var planned = map[string]lean.Type{
 	"UpdateEntityPayload": {Implements: updateEntityPayloadImplementors, Fields: map[string]lean.TypeField{
 		"entity":  {At: 1, Of: "Entity", Resolved: false},
 		"problem": {At: 2, Of: "", Resolved: false},
+	}},
+	"UpdateGuidelinesPayload": {Implements: updateGuidelinesPayloadImplementors, Fields: map[string]lean.TypeField{
+		"project":    {At: 1, Of: "Project", Resolved: false},
+		"guidelines": {At: 2, Of: "Guidelines", Resolved: false},
+		"problem":    {At: 3, Of: "", Resolved: false},
 	}},
 	"UpdateNotePayload": {Implements: updateNotePayloadImplementors, Fields: map[string]lean.TypeField{
 		"note":    {At: 1, Of: "Note", Resolved: false},
@@ -3282,6 +3296,55 @@ func (ec *executionContext) appendFinishProjectItemsPayload(w *lean.Writer, p *l
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendGuidelines(w *lean.Writer, p *lean.Plan, obj *project.Guidelines) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"Guidelines"`...)
+		case 1: // text
+			w.B = scalar.AppendString(w.B, obj.Text)
+			if !w.Fits() {
+				return false
+			}
+		case 2: // version
+			w.B = scalar.AppendInt(w.B, obj.Version)
+		case 3: // updatedAt
+			if (obj.UpdatedAt).IsZero() {
+				return false
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.UpdatedAt)
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendGuidelinesConflict(w *lean.Writer, p *lean.Plan, obj *model.GuidelinesConflict) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"GuidelinesConflict"`...)
+		case 1: // message
+			w.B = scalar.AppendString(w.B, obj.Message)
+		case 2: // current
+			if obj.Current == nil {
+				w.Null()
+			} else if !ec.appendGuidelines(w, f.Below, obj.Current) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendHeartbeatPayload(w *lean.Writer, p *lean.Plan, obj *model.HeartbeatPayload) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -4670,7 +4733,7 @@ func (ec *executionContext) appendProject(w *lean.Writer, p *lean.Plan, obj *pro
 			if !w.Fits() {
 				return false
 			}
-		case 23: // paused
+		case 24: // paused
 			w.B = strconv.AppendBool(w.B, obj.Paused)
 		default:
 			return false
@@ -8606,6 +8669,38 @@ func (ec *executionContext) appendUpdateEntityPayload(w *lean.Writer, p *lean.Pl
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendUpdateGuidelinesPayload(w *lean.Writer, p *lean.Plan, obj *model.UpdateGuidelinesPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"UpdateGuidelinesPayload"`...)
+		case 1: // project
+			if obj.Project == nil {
+				w.Null()
+			} else if !ec.appendProject(w, f.Below, obj.Project) {
+				return false
+			}
+		case 2: // guidelines
+			if obj.Guidelines == nil {
+				w.Null()
+			} else if !ec.appendGuidelines(w, f.Below, obj.Guidelines) {
+				return false
+			}
+		case 3: // problem
+			if obj.Problem == nil {
+				w.Null()
+			} else if !ec.appendUpdateGuidelinesProblem(w, f, obj.Problem) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendUpdateNotePayload(w *lean.Writer, p *lean.Plan, obj *model.UpdateNotePayload) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -10164,6 +10259,17 @@ func (ec *executionContext) appendProblem(w *lean.Writer, f *lean.Planned, v mod
 		if p := w.Plan("ItemInUse", f); p != nil {
 			return ec.appendItemInUse(w, p, obj)
 		}
+	case model.GuidelinesConflict:
+		if p := w.Plan("GuidelinesConflict", f); p != nil {
+			return ec.appendGuidelinesConflict(w, p, &obj)
+		}
+	case *model.GuidelinesConflict:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("GuidelinesConflict", f); p != nil {
+			return ec.appendGuidelinesConflict(w, p, obj)
+		}
 	case model.EntityConflict:
 		if p := w.Plan("EntityConflict", f); p != nil {
 			return ec.appendEntityConflict(w, p, &obj)
@@ -10650,6 +10756,23 @@ func (ec *executionContext) appendUpdateEntityProblem(w *lean.Writer, f *lean.Pl
 		}
 		if p := w.Plan("EntityConflict", f); p != nil {
 			return ec.appendEntityConflict(w, p, obj)
+		}
+	}
+	return false
+}
+
+func (ec *executionContext) appendUpdateGuidelinesProblem(w *lean.Writer, f *lean.Planned, v model.UpdateGuidelinesProblem) bool {
+	switch obj := v.(type) {
+	case model.GuidelinesConflict:
+		if p := w.Plan("GuidelinesConflict", f); p != nil {
+			return ec.appendGuidelinesConflict(w, p, &obj)
+		}
+	case *model.GuidelinesConflict:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("GuidelinesConflict", f); p != nil {
+			return ec.appendGuidelinesConflict(w, p, obj)
 		}
 	}
 	return false

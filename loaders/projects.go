@@ -12,6 +12,7 @@ type projectLoaders struct {
 	Projects     *Loader[project.ID, project.Project]
 	Labels       *Loader[project.Ref[project.LabelID], project.Label]
 	LabelsOf     *Loader[project.Ref[project.ID], []project.Label] // both lists; see [project.Kind.Of]
+	Guidelines   *Loader[project.Ref[project.ID], project.Guidelines]
 	Teams        *Loader[project.Ref[project.TeamID], project.Team]
 	TeamsOf      *Loader[project.Ref[project.ID], []project.Team]
 	ProjectItems *Loader[project.Ref[project.ItemID], project.Item]
@@ -40,6 +41,7 @@ func newProjectLoaders(r *response, projects *project.Service) projectLoaders {
 		Projects:     register(r, "projects", projects.ListByID),
 		Labels:       register(r, "labels", projects.LabelsByID),
 		LabelsOf:     register(r, "labelsOf", projects.ListLabels),
+		Guidelines:   register(r, "guidelines", projects.GuidelinesOf),
 		Teams:        register(r, "teams", projects.TeamsByID),
 		TeamsOf:      register(r, "teamsOf", projects.ListTeams),
 		ProjectItems: register(r, "projectItems", projects.ItemsByID),

@@ -39,6 +39,7 @@ type wave struct {
 	labelled     []project.LabelItemsRequest
 	labelsOf     []project.Ref[project.ID]
 	teamsOf      []project.Ref[project.ID]
+	guidelines   []project.Ref[project.ID]
 	efforts      []project.Ref[project.EffortID]
 	imports      []project.TransferID
 	exports      []project.TransferID
@@ -67,6 +68,7 @@ func (w wave) read(load *loaders.Loaders) {
 	prefetch(&group, load.ProjectItemsByLabel, w.labelled)
 	prefetch(&group, load.LabelsOf, w.labelsOf)
 	prefetch(&group, load.TeamsOf, w.teamsOf)
+	prefetch(&group, load.Guidelines, w.guidelines)
 	prefetch(&group, load.Efforts, w.efforts)
 	prefetch(&group, load.Imports, w.imports)
 	prefetch(&group, load.Exports, w.exports)

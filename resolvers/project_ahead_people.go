@@ -10,7 +10,7 @@ import (
 	"github.com/taggie/taggie/loaders"
 )
 
-// projectsAhead reads what is selected below projects: the viewer's membership, and of more than one project the lists and teams.
+// projectsAhead reads what is selected below projects: the viewer's membership, and of more than one project the lists, teams and guidelines.
 // Those of a single one, and its pages, begin side by side by themselves.
 func (r *Resolver) projectsAhead(ctx context.Context, projects []project.Project, sel selection) {
 	load := loaders.From(ctx)
@@ -23,6 +23,9 @@ func (r *Resolver) projectsAhead(ctx context.Context, projects []project.Project
 		}
 		if sel.has("categories") || sel.has("subcategories") {
 			lists.labelsOf = append(lists.labelsOf, p.Ref())
+		}
+		if sel.has("guidelines") {
+			lists.guidelines = append(lists.guidelines, p.Ref())
 		}
 		if sel.has("teams") {
 			lists.teamsOf = append(lists.teamsOf, p.Ref())
@@ -41,6 +44,7 @@ func (r *Resolver) projectsAhead(ctx context.Context, projects []project.Project
 			teams = append(teams, of...)
 		}
 		r.teamsAhead(ctx, teams, sel.in("teams", "Team", "Node"))
+		guidelinesAhead(ctx, loaded(ctx, load.Guidelines, lists.guidelines), sel.in("guidelines", "Guidelines"))
 	}
 	r.membersAhead(ctx, mine, sel.in("viewerMember", "ProjectMember"))
 }

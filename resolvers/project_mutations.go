@@ -38,6 +38,9 @@ func (m mutation) projectProblem(ctx context.Context, err error) any {
 		}
 		return model.ProjectConflict{Message: stale.Error(), Current: stale.Current}
 	}
+	if stale, ok := errors.AsType[*project.GuidelinesConflict](err); ok {
+		return model.GuidelinesConflict{Message: stale.Error(), Current: written(stale.Current)}
+	}
 	return nil
 }
 

@@ -154,10 +154,10 @@ func (db Store) eraseIndex(ctx context.Context, id project.ID, name string) (int
 // partTypes are the types of what a project has few of.
 var partTypes = []string{"Team", string(project.Category), string(project.Subcategory), teamList + "List", string(project.Category) + "List", string(project.Subcategory) + "List", importType, exportType, removalType}
 
-// EraseProject removes what is left of a project without items: its teams, labels and lists, its former members, and at last the project itself. Who created it may create another one then.
+// EraseProject removes what is left of a project without items: its teams, labels, lists and guidelines, its former members, and at last the project itself. Who created it may create another one then.
 //
 // Index: entities_by_type, eventually consistent. Key: _scope_type_key = <project>:<type>, for 9 types. Index: primary. Key: _subject_key =
-// <project>:Project:<project>, and taggie:User:<user>/project:0:Project:<project> of each former member; taggie:QueueMark:<project>/mark:;
+// <project>:Project:<project>, and taggie:User:<user>/project:0:Project:<project> of each former member; taggie:QueueMark:<project>/mark:; <project>/<project>:Guidelines;
 // COUNT#items#<project>/COUNT; taggie:Projects:<shard>/project:0:Project:<project> and <project>/<project>:Project;
 // USER#<user>/PROFILE of its count. Cost: 10 Queries, ⌈n/25⌉ BatchWriteItem and 1 TransactWriteItems of 3 rows.
 func (db Store) EraseProject(ctx context.Context, p project.Project) error {
@@ -172,7 +172,8 @@ func (db Store) EraseProject(ctx context.Context, p project.Project) error {
 			return err
 		}
 	}
-	parts = append(parts, dynamo.Write{Table: dynamo.RelationshipEntries, Key: dynamo.Key{PK: keys.MarkSubjectKey(string(p.ID)), SK: keys.MarkKey}})
+	parts = append(parts, dynamo.Write{Table: dynamo.EntitiesMaster, Key: guidelinesKey(p.ID)},
+		dynamo.Write{Table: dynamo.RelationshipEntries, Key: dynamo.Key{PK: keys.MarkSubjectKey(string(p.ID)), SK: keys.MarkKey}})
 	var links []dynamo.Write
 	subject := ProjectID(p.ID)
 	s := dynamo.Span{Table: dynamo.RelationshipEntries, PK: keys.SubjectKey(subject.Scope, subject.Type, subject.ID)}

@@ -14,12 +14,14 @@ type (
 var (
 	CountItems       = countItems
 	DecodeExport     = decodeExport
+	DecodeGuidelines = decodeGuidelines
 	DecodeImport     = decodeImport
 	DecodeLabel      = decodeLabel
 	DecodeRemoval    = decodeRemoval
 	DecodeShortList  = decodeShortList
 	DecodeTeam       = decodeTeam
 	ExportRow        = exportRow
+	GuidelinesRow    = guidelinesRow
 	ImportRow        = importRow
 	LabelRow         = labelRow
 	ListID           = listID

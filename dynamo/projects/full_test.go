@@ -25,6 +25,8 @@ var fullProject = project.Project{
 
 var fullMember = project.Member{Project: dynamotest.AUUID, User: "u1", Team: "t1", Type: project.Reviewer, AddedAt: dynamotest.FullTime}
 
+var fullGuidelines = project.Guidelines{Project: dynamotest.AUUID, Text: "# Owls", Version: 3, UpdatedAt: dynamotest.FullTime, UpdatedBy: "u1"}
+
 var fullTeam = project.Team{TeamID: project.TeamID{Project: dynamotest.AUUID, ID: "t1"}, Name: "Reviewers", Type: project.Reviewer, CreatedAt: dynamotest.FullTime, DeletedAt: dynamotest.FullTime.Add(time.Second), Into: "t2"}
 
 var fullLabel = project.Label{
@@ -71,6 +73,8 @@ func TestRowsOfProjectsAreReadAsTheyWereWritten(t *testing.T) {
 	assert.Equal(t, fullProject, dynamotest.Decoded(t, projects.ProjectRow(fullProject), projects.DecodeProject))
 	dynamotest.Full(t, fullMember)
 	assert.Equal(t, fullMember, dynamotest.Decoded(t, projects.ProjectMemberRow(fullMember), projects.DecodeProjectMember))
+	dynamotest.Full(t, fullGuidelines)
+	assert.Equal(t, fullGuidelines, dynamotest.Decoded(t, projects.GuidelinesRow(fullGuidelines), projects.DecodeGuidelines))
 	dynamotest.Full(t, fullTeam)
 	assert.Equal(t, fullTeam, dynamotest.Decoded(t, projects.TeamRow(fullTeam, 1, dynamotest.FullTime), projects.DecodeTeam))
 	dynamotest.Full(t, fullLabel)

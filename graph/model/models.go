@@ -800,6 +800,17 @@ type FinishProjectItemsPayload struct {
 	Outcomes []*FinishOutcome `json:"outcomes"`
 }
 
+// The guidelines are at another version than expected.
+type GuidelinesConflict struct {
+	Message string `json:"message"`
+	// The guidelines as they are now; null if there are none.
+	Current *project.Guidelines `json:"current,omitempty"`
+}
+
+func (GuidelinesConflict) IsUpdateGuidelinesProblem() {}
+
+func (GuidelinesConflict) IsProblem() {}
+
 // Input of `heartbeat`.
 type HeartbeatInput struct {
 	// The ids of up to 20 `Project`s in which the caller is at work. Projects the caller is not a member of are ignored.
@@ -2114,6 +2125,28 @@ type UpdateEntityPayload struct {
 	Entity *entity.Entity `json:"entity,omitempty"`
 	// Why nothing was changed.
 	Problem UpdateEntityProblem `json:"problem,omitempty"`
+}
+
+// Input of `updateGuidelines`.
+type UpdateGuidelinesInput struct {
+	// The id of a `Project`.
+	ProjectID gid.ID `json:"projectId"`
+	// Markdown, up to 65,536 bytes. It may be empty.
+	Text string `json:"text"`
+	// The version the caller saw; 0 if there were none. If the guidelines are at another version, nothing is changed.
+	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `updateGuidelines`.
+type UpdateGuidelinesPayload struct {
+	// The project after the change; null if there was a problem.
+	Project *project.Project `json:"project,omitempty"`
+	// The guidelines after the change; null if there was a problem.
+	Guidelines *project.Guidelines `json:"guidelines,omitempty"`
+	// Why nothing was changed.
+	Problem UpdateGuidelinesProblem `json:"problem,omitempty"`
 }
 
 // Input of `updateNote`. Fields that are absent stay as they are.

@@ -59,6 +59,8 @@ type (
 
 // Unions; see aliases.go.
 type (
+	// UpdateGuidelinesProblem is an expected outcome of updateGuidelines.
+	UpdateGuidelinesProblem any
 	// UpdateProjectProblem is an expected outcome of updateProject.
 	UpdateProjectProblem any
 	// DeleteProjectProblem is an expected outcome of deleteProject.

@@ -128,7 +128,7 @@ func (c Cost) Rows() map[string][]int {
 	rows := map[string][]int{}
 	for _, call := range c.Calls(faultinject.Operation("BatchGetItem")) {
 		name := "memberships"
-		for _, known := range []string{"PROFILE", "ProjectItemEffort", "ProjectItem", "Project\"", "ategoryList", "TeamList", "ategory", "Team", "Import", "Export"} {
+		for _, known := range []string{"PROFILE", "ProjectItemEffort", "ProjectItem", "Project\"", "ategoryList", "TeamList", "ategory", "Team", "Import", "Export", "Guidelines"} {
 			if strings.Contains(call.Keys[0].Attributes, known) {
 				name = strings.Trim(known, `"`)
 				break

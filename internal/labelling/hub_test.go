@@ -106,6 +106,7 @@ func TestListenHearsWhatWasAskedFor(t *testing.T) {
 		{labelling.Event{Cause: labelling.Reviewed, User: rev, Author: grace}, []<-chan told{all}},
 		{labelling.Event{Cause: labelling.Reviewed, User: rev, Author: ada}, []<-chan told{all, mine, both}},
 		{labelling.Event{Cause: labelling.Members, User: grace}, []<-chan told{all}},
+		{labelling.Event{Cause: labelling.GuidelinesChanged, User: boss}, []<-chan told{all}},
 		{labelling.Event{Cause: labelling.Imported, User: ada}, []<-chan told{all, mine, types}},
 		{labelling.Event{Cause: labelling.Reviewed, User: ada, Author: grace}, []<-chan told{all, mine, both}},
 	} {

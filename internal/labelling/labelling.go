@@ -91,6 +91,7 @@ const (
 	Resumed           Cause = "RESUMED"
 	Resized           Cause = "RESIZED"            // the queue holds another number of ids
 	CategoriesChanged Cause = "CATEGORIES_CHANGED" // the lists of categories and subcategories are others
+	GuidelinesChanged Cause = "GUIDELINES_CHANGED" // what members are told of how to label
 	Members           Cause = "MEMBERS"            // somebody joined, moved or left
 	Restarted         Cause = "RESTARTED"
 )

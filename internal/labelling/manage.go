@@ -3,6 +3,7 @@ package labelling
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/taggie/taggie/internal/domain"
@@ -115,8 +116,18 @@ func (s *Service) Changed(ctx context.Context, p project.Project) {
 // Moved is to be told after somebody joined a project, moved to another team or left, as an event for the others. id is the same
 // for each attempt to tell it.
 func (s *Service) Moved(ctx context.Context, p project.ID, id string, user UserID, team string) {
+	s.note(ctx, p, id, Event{Cause: Members, User: user, Team: team, At: s.Now().UTC().Truncate(time.Millisecond)})
+}
+
+// Guided is to be told after the guidelines of a project were changed.
+func (s *Service) Guided(ctx context.Context, g project.Guidelines) {
+	s.note(ctx, g.Project, "guidelines-"+strconv.Itoa(g.Version), Event{Cause: GuidelinesChanged, User: g.UpdatedBy, At: g.UpdatedAt})
+}
+
+// note has subscribers told of an event that concerns no single item.
+func (s *Service) note(ctx context.Context, p project.ID, id string, e Event) {
 	s.follow(ctx, project.Project{ID: p}, func(ctx context.Context, _ project.Project) error {
-		_, err := s.Coordinator.Note(ctx, p, id, Event{Cause: Members, User: user, Team: team, At: s.Now().UTC().Truncate(time.Millisecond)})
+		_, err := s.Coordinator.Note(ctx, p, id, e)
 		return err
 	})
 }

@@ -13,6 +13,7 @@ func Limits() []limit.Limit {
 		{What: "Projects created", Of: "a user", Most: limit.Count(MaxProjects), Code: limit.Exhausted},
 		{What: "Characters of a name", Of: "a project, a team or a category", Most: limit.Count(MaxNameRunes), Code: limit.Invalid},
 		{What: "Size of the description", Of: "a project", Most: limit.Bytes(MaxDescriptionBytes), Code: limit.Invalid},
+		{What: "Size of the guidelines", Of: "a project", Most: limit.Bytes(MaxGuidelinesBytes), Code: limit.Invalid},
 		{What: "Categories, and as many subcategories", Of: "a project", Most: limit.Count(MaxCategories), Code: limit.Exhausted},
 		{What: "Suggested keywords", Of: "a project", Most: limit.Count(MaxSuggestions), Code: limit.Invalid},
 		{What: "Waiting items", Of: "a queue", Most: limit.Count(MaxQueueSize), Code: limit.Invalid},

@@ -13,6 +13,8 @@ type Observer interface {
 	Left(ctx context.Context, p ID, user UserID)
 	// Moved is told that a user joined, moved to another team, or left: then team is "". id names this one change.
 	Moved(ctx context.Context, p ID, id string, user UserID, team string)
+	// Guided is told of new guidelines.
+	Guided(ctx context.Context, g Guidelines)
 }
 
 func (s *Service) tellCreated(ctx context.Context, p Project) {
@@ -30,6 +32,12 @@ func (s *Service) tellChanged(ctx context.Context, p Project) {
 func (s *Service) tellMoved(ctx context.Context, p ID, user UserID, team string) {
 	if s.o.Observer != nil {
 		s.o.Observer.Moved(ctx, p, s.o.NewID(), user, team)
+	}
+}
+
+func (s *Service) tellGuided(ctx context.Context, g Guidelines) {
+	if s.o.Observer != nil {
+		s.o.Observer.Guided(ctx, g)
 	}
 }
 

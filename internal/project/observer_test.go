@@ -50,6 +50,11 @@ func (h *heard) Moved(ctx context.Context, p project.ID, id string, user project
 	h.told = append(h.told, fmt.Sprintf("moved %s %s to %q, is in %q", p, user, team, h.team(ctx, p, user)))
 }
 
+func (h *heard) Guided(ctx context.Context, g project.Guidelines) {
+	stored := one[project.Guidelines](h.w.t)(domain.First(h.w.store.Store.GuidelinesOf(ctx, []project.ID{g.Project})))
+	h.told = append(h.told, fmt.Sprintf("guided %s %d by %s, stored %t", g.Project, g.Version, g.UpdatedBy, stored == g))
+}
+
 // noticed is a change, and what the observer is told of it.
 type noticed struct {
 	do   func(w *project.Service, key string) error
@@ -82,6 +87,10 @@ func changes(t *testing.T) map[string]noticed {
 			_, err := w.Update(as(t, "man"), project.Update{ID: "p", Description: ptr("of the night"), IdempotencyKey: &key})
 			return err
 		}, nil},
+		"guidelines": {func(w *project.Service, key string) error {
+			_, err := w.UpdateGuidelines(as(t, "man"), project.UpdateGuidelines{Project: "p", Text: "t", IdempotencyKey: &key})
+			return err
+		}, []string{"guided p 1 by man, stored true"}},
 		"another category": {func(w *project.Service, key string) error {
 			_, err := w.AddLabels(as(t, "man"), project.AddLabels{Project: "p", Categories: []string{"Crow"}, IdempotencyKey: &key})
 			return err

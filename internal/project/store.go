@@ -17,6 +17,7 @@ type Store interface {
 	Transfers
 	Removals
 	Deletions
+	GuidelinesStore
 	idempotency.Store
 }
 

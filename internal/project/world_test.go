@@ -69,6 +69,15 @@ func (w *watched) UpdateProject(ctx context.Context, before, after project.Proje
 	return w.wrote(func() error { return w.Store.UpdateProject(ctx, before, after, once) })
 }
 
+func (w *watched) GuidelinesOf(ctx context.Context, ids []project.ID) ([]project.Guidelines, []error) {
+	w.reads++
+	return w.Store.GuidelinesOf(ctx, ids)
+}
+
+func (w *watched) PutGuidelines(ctx context.Context, m project.Member, before, after project.Guidelines, once idempotency.Key) error {
+	return w.wrote(func() error { return w.Store.PutGuidelines(ctx, m, before, after, once) })
+}
+
 func (w *watched) AddLabels(ctx context.Context, id project.ID, labels []project.Label, once idempotency.Key) error {
 	return w.wrote(func() error { return w.Store.AddLabels(ctx, id, labels, once) })
 }

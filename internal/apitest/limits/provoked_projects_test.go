@@ -65,6 +65,9 @@ func provokedProjects() map[string]map[string]provocation {
 			}),
 			"Characters of a name, a project, a team or a category": creating(func(p *provoker) apitest.Vars { return apitest.Vars{"name": p.long()} }),
 			"Size of the description, a project":                    creating(func(p *provoker) apitest.Vars { return apitest.Vars{"description": p.long()} }),
+			"Size of the guidelines, a project": mutated("updateGuidelines", func(p *provoker) apitest.Vars {
+				return apitest.Vars{"projectId": p.Project("P").ID, "text": p.long()}
+			}),
 			"Categories, and as many subcategories, a project": asked(func(p *provoker) *apitest.Answer {
 				a := p.Mutate("createProject", "project { id }", apitest.Vars{"name": "P", "categories": apitest.Numbered("c", p.most())})
 				return p.Mutate("addProjectCategories", "project { id }", apitest.Vars{"projectId": a.Str("result.project.id"), "categories": []string{"one more"}})

@@ -88,6 +88,7 @@ var arguments = map[string]string{
 
 	"Mutation.createProject":           `(input: {name: $fresh, categories: ["one"]})`,
 	"Mutation.updateProject":           `(input: {projectId: $project, name: $fresh})`,
+	"Mutation.updateGuidelines":        `(input: {projectId: $project, text: $fresh})`,
 	"Mutation.removeSuggestedKeywords": `(input: {projectId: $project, keywords: ["spare word"]})`,
 	"Mutation.deleteProject":           `(input: {projectId: $doomed})`,
 	"Mutation.undoDeleteProject":       `(input: {projectId: $deletedProject})`,
@@ -208,6 +209,7 @@ var starts = map[string][]string{
 		`mutation updateProject(input: {projectId: $project, name: $fresh, expectedVersion: 99}) . problem`,
 		`mutation deleteProject(input: {projectId: $project, expectedVersion: 99}) . problem`,
 	},
+	"GuidelinesConflict": {`mutation updateGuidelines(input: {projectId: $project, text: $fresh, expectedVersion: 99}) . problem`},
 	"NameTaken": {
 		`mutation addProjectCategories(input: {projectId: $project, categories: ["SECRET CATEGORY"]}) . problem`,
 		`mutation updateCategory(input: {categoryId: $category, name: "taken"}) . problem`,

@@ -57,6 +57,7 @@ func (w *world) renewProject() {
 		put: putProjectMember(input: {teamId: $reviewers, userId: $revoked}) { member { type } }
 		end: removeProjectMember(input: {projectId: $project, userId: $revoked}) { user { id } }
 		startProjectImport(input: {importId: $imported}) { import { state } }
+		updateGuidelines(input: {projectId: $project, text: "Secret guidelines"}) { guidelines { version } }
 	}`, w.ids), nil)
 	w.run(project.RunImport, "imported")
 	w.renewItems()

@@ -59,6 +59,15 @@ func TestProjectsCostTheLowerBound(t *testing.T) {
 		assert.Equal(t, map[string][]int{"Project": {8}, "ategoryList": {8}, "TeamList": {4}, "ProjectItem": {3 * 21}, "PROFILE": {6}}, c.Rows())
 		assert.Equal(t, 1+6+5, c.Operations()["Query"], "the projects; the items of six categories; the members of five teams")
 	})
+	t.Run("guidelines", func(t *testing.T) {
+		for _, id := range apitest.IDsOf(l.Must(`{ viewer { projects { nodes { id } } } }`, nil).List("viewer.projects.nodes"))[:3] {
+			l.Mutate("updateGuidelines", "guidelines { version }", apitest.Vars{"projectId": id, "text": "Look at the bill."})
+		}
+		c := l.Measure(`{ viewer { projects { nodes { name guidelines { text updatedBy { name } } } } } }`, nil)
+		assert.Equal(t, map[string][]int{"Project": {8}, "Guidelines": {4}, "PROFILE": {1}}, c.Rows(), "in one batch, also where there are none")
+		c = l.Measure(`{ viewer { projects { nodes { name } } } }`, nil)
+		assert.Equal(t, map[string][]int{"Project": {8}}, c.Rows(), "only where they are asked for")
+	})
 	t.Run("by external id", func(t *testing.T) {
 		c := l.Measure(`query($p: ID!) { project(id: $p) { a: itemByExternalId(externalId: "e7") { name } b: itemByExternalId(externalId: "e8") { name } none: itemByExternalId(externalId: "e") { name } } }`, p)
 		assert.Equal(t, "item 7", c.Str("project.a.name"))
@@ -78,6 +87,7 @@ func TestProjectsCostTheLowerBound(t *testing.T) {
 func TestProjectsShowTheirExpectedOutcomes(t *testing.T) {
 	s := apitest.NewServer(t)
 	l := s.Labelled(3, 1)
+	l.Mutate("updateGuidelines", "guidelines { version }", apitest.Vars{"projectId": l.ID, "text": "Look at the bill."})
 	p := apitest.Vars{"p": l.ID, "t": l.Team, "u": l.Client.ID, "i": l.Items[0], "c": l.Categories[1]}
 	for mutation, want := range map[string]apitest.Vars{
 		`createTeam(input: {projectId: $p, name: "labellers", type: TAGGIE}) { problem { __typename ... on NameTaken { field } } }`: {
@@ -86,6 +96,8 @@ func TestProjectsShowTheirExpectedOutcomes(t *testing.T) {
 			"__typename": "NameTaken", "field": "input.subcategories"},
 		`updateProject(input: {projectId: $p, name: "x", expectedVersion: 7}) { problem { __typename ... on ProjectConflict { current { version viewerMember { team { name } } } } } }`: {
 			"__typename": "ProjectConflict", "current": map[string]any{"version": 1., "viewerMember": map[string]any{"team": map[string]any{"name": "Managers"}}}},
+		`updateGuidelines(input: {projectId: $p, text: "x", expectedVersion: 7}) { guidelines { version } problem { __typename ... on GuidelinesConflict { current { text updatedBy { name } } } } }`: {
+			"__typename": "GuidelinesConflict", "current": map[string]any{"text": "Look at the bill.", "updatedBy": map[string]any{"name": "Somebody"}}},
 		`removeProjectMember(input: {projectId: $p, userId: $u}) { problem { __typename } }`: {"__typename": "LastManager"},
 		`putProjectMember(input: {teamId: $t, userId: $u}) { problem { __typename } }`:       {"__typename": "LastManager"},
 		`putProjectMember(input: {teamId: $t, email: "nobody@example.com"}) { problem { __typename ... on UnknownUser { field } } }`: {

@@ -15,7 +15,7 @@ import (
 // null for others.
 func projectsState(c *apitest.Client) string {
 	c.T.Helper()
-	return c.Do(`{ viewer { projects { nodes { id name description version updatedAt paused viewerClaims { id claim { token until } } suggestedKeywords categories { id name } subcategories { id name } teams { id name type }
+	return c.Do(`{ viewer { projects { nodes { id name description version updatedAt guidelines { text version } paused viewerClaims { id claim { token until } } suggestedKeywords categories { id name } subcategories { id name } teams { id name type }
 		members { nodes { type addedAt user { id } team { id } } } items(first: 10) { nodes { id version updatedAt status category { id } subcategory { id } keywords efforts(first: 5) { nodes { id keywords undoneAt review { verdict comment } } } } }
 		imports(first: 10) { nodes { id state imported } } exports(first: 10) { nodes { id format status } } removals(first: 10) { nodes { id state purge } } } } deletedProjects(first: 100) { nodes { projectId state undoUntil } } } }`, nil).Raw()
 }
@@ -70,6 +70,16 @@ func TestBadInputChangesNoProject(t *testing.T) {
 	create("null for the categories", "categories", nil, apitest.Unfit)
 	create("an empty idempotency key", "idempotencyKey", "", apitest.Invalid)
 	cases = cases[:len(cases)-1] // of addProjectCategories it would be the lists that are missing
+
+	guide := func(reason string, change apitest.Vars, code, field string) {
+		cases = append(cases, bad{reason, "updateGuidelines", apitest.Changed(apitest.Vars{"projectId": l.ID, "text": "t"}, change), code, field})
+	}
+	guide("guidelines of 65,537 bytes", apitest.Vars{"text": strings.Repeat("x", 65_537)}, apitest.Invalid, "input.text")
+	guide("guidelines with a control character", apitest.Vars{"text": "a\x07"}, apitest.Invalid, "input.text")
+	guide("null for guidelines", apitest.Vars{"text": nil}, apitest.Unfit, "input.text")
+	guide("guidelines of a project that is not there", apitest.Vars{"projectId": none}, "NOT_FOUND", "")
+	guide("guidelines of another's project", apitest.Vars{"projectId": his}, "NOT_FOUND", "")
+	guide("guidelines of a note", apitest.Vars{"projectId": note}, apitest.Invalid, "input.projectId")
 
 	finish := func(reason string, change apitest.Vars, code, field string) {
 		cases = append(cases, bad{reason, "finishProjectItem", l.Finishing(have, change), code, field})

@@ -97,6 +97,12 @@ var queueMutations = map[string]repeated{
 		}),
 		selection: "project { id paused version }", other: apitest.Vars{"projectId": apitest.GIDOf("Project", "other")},
 	},
+	"updateGuidelines": {
+		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {
+			return apitest.Vars{"projectId": l.ID, "text": "# How to label", "expectedVersion": 0}
+		}),
+		selection: "project { id guidelines { version } } guidelines { text version updatedAt updatedBy { id } } problem { __typename }", other: apitest.Vars{"text": "other"},
+	},
 	"removeSuggestedKeywords": {
 		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {
 			require.Empty(l.T, l.Mutate("updateProject", "project { id }", apitest.Vars{"projectId": l.ID, "suggestedKeywords": []string{"pier", "pile"}}).Errors)

@@ -102,6 +102,9 @@ func TestASubscriberIsToldEverythingThatHappens(t *testing.T) {
 	told("RESIZED", byManager)
 	l.Mutate("addProjectCategories", "project { id }", apitest.Vars{"projectId": l.ID, "categories": []string{"Newt"}})
 	told("CATEGORIES_CHANGED", byManager)
+	l.Mutate("updateGuidelines", "guidelines { version }", apitest.Vars{"projectId": l.ID, "text": "# How to label"})
+	told("GUIDELINES_CHANGED", byManager)
+	l.Mutate("updateGuidelines", "guidelines { version }", apitest.Vars{"projectId": l.ID, "text": "# How to label"}) // nothing changes
 	l.During(func() { l.Imports(`{"externalId":"new","name":"another"}`) })
 	told("IMPORTED", apitest.Vars{"user.id": l.Client.ID, "counts": "4 0 0 1"})
 	l.Mutate("putProjectMember", "member { type }", apitest.Vars{"teamId": l.Team, "userId": s.User("new@example.com").ID})

@@ -252,6 +252,8 @@ func Suite(t *testing.T, open Open) {
 		"a deleted project has no members":                    deletedProject,
 		"a deleted team has no members":                       deletedTeam,
 		"a deletion is undone before it is done":              deletionThatIsUndone,
+		"guidelines are kept":                                 keptGuidelines,
+		"guidelines are written by members":                   guidelinesOfFormerMembers,
 	})
 	Together(t, open)
 }
@@ -260,6 +262,7 @@ func Suite(t *testing.T, open Open) {
 func Together(t *testing.T, open Open) {
 	runProjects(t, open, map[string]func(*testing.T, *World){
 		"two managers add the same category":          sameCategory,
+		"one of many managers writes guidelines":      guidelinesTogether,
 		"two labels are merged into one another":      mergedTogether,
 		"many managers add categories together":       manyCategories,
 		"two managers add the same team":              sameTeam,

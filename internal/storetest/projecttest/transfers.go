@@ -101,12 +101,19 @@ func projectsOncePerKey(t *testing.T, w *World) {
 	team := project.Team{TeamID: project.TeamID{Project: id, ID: uuid.NewString()}, Name: "Day", Type: project.Taggie, CreatedAt: w.Clock.Now()}
 	i := project.Import{TransferID: project.TransferID{Project: id, ID: uuid.NewString()}, State: project.Awaiting, CreatedAt: w.Clock.Now(), Version: 1}
 	p, drafted, first := w.Draft(w.Ada, storetest.Numbered("c", 100), nil)
+	guided := project.Guidelines{Project: id, Text: "t", Version: 1, UpdatedAt: w.Clock.Now(), UpdatedBy: w.Ada}
 	named := w.Project
 	named.Name, named.Version = "owls", 2
 	for n, step := range []func(idempotency.Key) error{
 		func(k idempotency.Key) error { return w.Projects.CreateProject(ctx, p, drafted, first, p.Member, k) },
 		func(k idempotency.Key) error { return w.Projects.UpdateProject(ctx, w.Project, named, k) },
 		func(k idempotency.Key) error { return w.Projects.UpdateProject(ctx, named, named, k) },
+		func(k idempotency.Key) error {
+			return w.Projects.PutGuidelines(ctx, w.Project.Member, project.Guidelines{}, guided, k)
+		},
+		func(k idempotency.Key) error {
+			return w.Projects.PutGuidelines(ctx, w.Project.Member, guided, guided, k)
+		},
 		func(k idempotency.Key) error { return w.Projects.AddLabels(ctx, id, labels, k) },
 		func(k idempotency.Key) error { return w.Projects.AddLabels(ctx, id, many, k) },
 		func(k idempotency.Key) error {
