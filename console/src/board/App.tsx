@@ -4,6 +4,7 @@ import { Boundary } from './Boundary';
 import { StatusBar, StatusLegend } from './charts';
 import { Columns } from './Columns';
 import { HelpDialog, ProjectDialog, Projects } from './Dialogs';
+import { GuidelinesPanel } from './Guidelines';
 import { History } from './History';
 import { useBoard, useBoardState } from './hooks';
 import { useKeys } from './keys';
@@ -41,6 +42,8 @@ export function App({ session }: { session: Session }) {
   const isManager = project?.viewerMember.type === 'MANAGER';
   const page = wanted === 'manage' && !isManager ? 'work' : wanted;
   const [dialog, setDialog] = useState<'help' | 'projects' | null>(null);
+  const [guided, setGuided] = useState(false); // the guidelines are open
+  const hasGuidelines = Boolean(project?.guidelines);
   const chose = useRef(false); // a project, a moment ago: the cursor goes to its name
 
   function open(name: Page) {
@@ -62,6 +65,7 @@ export function App({ session }: { session: Session }) {
   useKeys(settings, {
     ...Object.fromEntries(pagesFor(isManager).map(([name], i) => [String(i + 1), () => open(name)])),
     u: page === 'review' ? undefined : () => store.work.undoLast(), // Review has one of its own
+    g: hasGuidelines ? () => setGuided(!guided) : undefined,
     p: () => setDialog('projects'),
     '?': () => setDialog('help'),
   });
@@ -71,19 +75,22 @@ export function App({ session }: { session: Session }) {
       <SessionBar session={session} links={[{ href: './', text: 'GraphiQL' }]} withCost={false} />
       {phase === 'ready' ? (
         <>
-          <Head page={page} onOpen={open} chose={chose} onProjects={() => setDialog('projects')} onHelp={() => setDialog('help')} />
+          <Head page={page} onOpen={open} chose={chose} guided={guided} onGuidelines={() => setGuided(!guided)} onProjects={() => setDialog('projects')} onHelp={() => setDialog('help')} />
           <RebuildState />
-          <main className="page" key={project?.id}>
-            {/* Keyed: the other pages can be opened when one cannot be shown. */}
-            <Boundary key={page}>
-              {page === 'work' && <Work />}
-              {page === 'board' && <Columns />}
-              {page === 'statistics' && <Statistics />}
-              {page === 'review' && <Review />}
-              {page === 'history' && <History />}
-              {page === 'manage' && <Manage />}
-            </Boundary>
-          </main>
+          <div className="beside" key={project?.id}>
+            <main className="page">
+              {/* Keyed: the other pages can be opened when one cannot be shown. */}
+              <Boundary key={page}>
+                {page === 'work' && <Work />}
+                {page === 'board' && <Columns />}
+                {page === 'statistics' && <Statistics />}
+                {page === 'review' && <Review />}
+                {page === 'history' && <History />}
+                {page === 'manage' && <Manage />}
+              </Boundary>
+            </main>
+            {guided && hasGuidelines && <GuidelinesPanel onClose={() => setGuided(false)} />}
+          </div>
         </>
       ) : (
         <main className="page">
@@ -104,8 +111,8 @@ export function App({ session }: { session: Session }) {
   );
 }
 
-function Head(props: { page: Page; chose: RefObject<boolean>; onOpen: (page: Page) => void; onProjects: () => void; onHelp: () => void }) {
-  const { project, live, held } = useBoardState();
+function Head(props: { page: Page; chose: RefObject<boolean>; guided: boolean; onOpen: (page: Page) => void; onGuidelines: () => void; onProjects: () => void; onHelp: () => void }) {
+  const { project, live, held, guidelinesRead } = useBoardState();
   const name = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     if (props.chose.current && document.activeElement === document.body) name.current?.focus();
@@ -122,6 +129,11 @@ function Head(props: { page: Page; chose: RefObject<boolean>; onOpen: (page: Pag
           {project?.name} <kbd>p</kbd>
         </button>
         <ConnectionState />
+        {project?.guidelines && (
+          <button type="button" className="help-button" aria-expanded={props.guided} onClick={props.onGuidelines}>
+            Guidelines {project.guidelines.version > guidelinesRead && <span className="tag is-good">{guidelinesRead ? 'changed' : 'new'}</span>} <kbd>g</kbd>
+          </button>
+        )}
         <button type="button" className="help-button" onClick={props.onHelp}>
           Keys <kbd>?</kbd>
         </button>

@@ -206,6 +206,7 @@ const verbs: Record<ProjectEventType, string> = {
   RESUMED: 'resumed',
   RESIZED: 'resized',
   CATEGORIES_CHANGED: 'categories changed',
+  GUIDELINES_CHANGED: 'guidelines changed',
   MEMBERS: 'members',
   RESTARTED: 'restarted',
 };

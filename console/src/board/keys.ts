@@ -9,6 +9,7 @@ export const KEYS: { title: string; keys: [string, string][] }[] = [
     keys: [
       ['1 – 6', 'Work, Board, Statistics, Review, History; for managers also Manage'],
       ['u', 'Undo the last finish: before it is sent, or within five minutes'],
+      ['g', 'Guidelines: open or close them'],
       ['p', 'Choose another project'],
       ['?', 'This help'],
       ['Esc', 'Leave a field, close a dialog'],

@@ -8,6 +8,7 @@ import './work.css';
 import './lists.css';
 import './overlays.css';
 import './manage/manage.css';
+import './guidelines.css';
 import './widths.css'; // last: it changes what the others say
 import { App } from './App';
 import { Boundary } from './Boundary';

@@ -73,6 +73,8 @@ export interface State {
   /** Files on their way to the bucket, of any project. */
   uploads: Upload[];
   online: Person[];
+  /** The version of the guidelines that the user has read last in this browser; 0 for none. */
+  guidelinesRead: number;
   /** How far the rebuild of the queue is; null when there is none. */
   rebuild: { itemsRead: number; itemsTotal: number | null } | null;
   /** What is being asked, so that it is not asked twice. */
@@ -94,6 +96,7 @@ export const noProject = {
   lasting: '',
   reviewed: [],
   online: [],
+  guidelinesRead: 0,
   rebuild: null,
   busy: '',
 } satisfies Partial<State>;

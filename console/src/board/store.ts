@@ -9,6 +9,7 @@ import { createUploads } from './manage/uploads';
 import { createRebuilds } from './rebuild';
 import { identity, type Session } from './session';
 import { lastProject, rememberProject, type SettingsStore } from './settings';
+import { createShelf } from './shelf';
 import { connectedAs, createHolder, noProject, PAUSED, start, UNREACHED } from './state';
 import { isLost, type Connection } from './socket';
 import type { Card, Message, Person } from './types';
@@ -119,7 +120,7 @@ export function createStore(session: Session, settings: SettingsStore) {
     if (failure?.again) return void setTimeout(() => mine === round && void choose(id), AGAIN_MS);
     if (!data?.project) return set({ phase: 'failed', problem: failure?.message ?? 'There is no such project.' });
     work = workIn(get().viewer!.id, id);
-    set({ project: data.project, phase: 'ready' });
+    set({ project: data.project, phase: 'ready', guidelinesRead: createShelf(localStorage, get().viewer!.id, id).read() });
     rememberProject(get().viewer!.id, id);
     listen(mine, id);
     void lists(mine);
@@ -198,7 +199,8 @@ export function createStore(session: Session, settings: SettingsStore) {
           void online(round);
           void reread(round); // the viewer may have another role
         }
-        if (message.type === 'CATEGORIES_CHANGED') void reread(round);
+        if (message.type === 'CATEGORIES_CHANGED' || message.type === 'GUIDELINES_CHANGED') void reread(round);
+        if (message.type === 'GUIDELINES_CHANGED' && message.user?.id !== get().viewer?.id) say('plain', 'The guidelines have changed. Press g to read them.');
         if (message.type === 'REVIEWED' && message.author?.id === get().viewer?.id && message.item?.status !== 'FINISHED') {
           say('bad', `“${message.item?.name}” was found incorrect, and is kept for you: ${message.item?.efforts?.nodes[0]?.review?.comment || 'no comment'}`);
         }
@@ -270,6 +272,14 @@ export function createStore(session: Session, settings: SettingsStore) {
     if (project) set({ projects: projects.map((other) => (other.id === project.id ? { id: other.id, name: project.name } : other)) });
   }
 
+  /** Remembers which version of the guidelines the user has read. */
+  function readGuidelines(version: number) {
+    const { viewer, project, guidelinesRead } = get();
+    if (!viewer || !project || version <= guidelinesRead) return;
+    createShelf(localStorage, viewer.id, project.id).markRead(version);
+    set({ guidelinesRead: version });
+  }
+
   /** Leaves a project that the user has deleted. */
   function gone(id: string) {
     if (get().project?.id !== id) return;
@@ -315,6 +325,7 @@ export function createStore(session: Session, settings: SettingsStore) {
     enter,
     changed,
     gone,
+    readGuidelines,
     pause,
     uploads,
     /** Finds out again who is asking: they have just signed up. */

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react';
 import { fromAddress, hashOf } from '../store';
 import { useKeptFocus } from './focus';
+import { Guidelines } from './Guidelines';
 import { Items } from './Items';
 import { People } from './People';
 import { Results } from './Results';
@@ -10,13 +11,14 @@ const sections = [
   ['items', 'Items'],
   ['results', 'Results'],
   ['people', 'People'],
+  ['guidelines', 'Guidelines'],
   ['rules', 'Rules'],
 ] as const;
 type Section = (typeof sections)[number][0];
 
 const named = (name: string): Section => sections.find(([section]) => section === name)?.[0] ?? 'items';
 
-/** What managers do: bring items, look at results, take people in, set the rules. Each section has an address. */
+/** What managers do: bring items, look at results, take people in, say how to label, set the rules. Each section has an address. */
 export function Manage() {
   const [section, setSection] = useState(() => named(fromAddress().section));
   useEffect(() => {
@@ -37,6 +39,7 @@ export function Manage() {
       {section === 'items' && <Items />}
       {section === 'results' && <Results />}
       {section === 'people' && <People />}
+      {section === 'guidelines' && <Guidelines />}
       {section === 'rules' && <Rules />}
     </div>
   );

@@ -1,0 +1,103 @@
+import { useEffect, useMemo, useState } from 'react';
+import { follow, isChanged, isConflict, createShelf, type Edit } from '../shelf';
+import { useGuidelines } from '../Guidelines';
+import { UpdateGuidelinesDocument } from '../gql/graphql';
+import { useBoard, useBoardState, useNow } from '../hooks';
+import { Markdown } from '../Markdown';
+import { ago } from '../text';
+import { useAct } from './act';
+import { Field, onSubmit, TroubleNote } from './forms';
+
+/** What members are told about how to label: to write, beside what it looks like. */
+export function Guidelines() {
+  const { store } = useBoard();
+  const { project, viewer } = useBoardState();
+  const { found, problem, read } = useGuidelines();
+  const { act, busy, trouble, setTrouble } = useAct();
+  const shelf = useMemo(() => createShelf(localStorage, viewer!.id, project!.id), [viewer, project?.id]);
+  const [edit, setEdit] = useState<Edit | null>(null);
+  const [isSafe, setIsSafe] = useState(true);
+  const ago30 = useNow(30_000);
+  const now = found ?? { version: 0, text: '' };
+
+  useEffect(() => {
+    if (found !== undefined) setEdit((before) => follow(before ?? shelf.edit(), now));
+  }, [found]);
+  useEffect(() => {
+    if (edit) setIsSafe(shelf.keep(edit));
+  }, [edit]);
+
+  async function save() {
+    if (!edit || !isChanged(edit)) return;
+    const data = await act(UpdateGuidelinesDocument, { projectId: project!.id, text: edit.typed, expectedVersion: edit.base.version });
+    const after = data?.updateGuidelines?.guidelines;
+    if (after) {
+      setEdit({ typed: edit.typed, base: after });
+      store.readGuidelines(after.version);
+      store.say('good', 'Saved. The members are told.');
+      void store.changed();
+    }
+    setTrouble((told) => (told?.kind === 'GuidelinesConflict' ? null : told)); // both texts are shown then
+    await read();
+  }
+
+  const conflict = edit && found && isConflict(edit, found) ? found : null;
+  return (
+    <div className="section">
+      <section className="panel" aria-label="Guidelines">
+        <h2>Guidelines</h2>
+        {problem && <p className="problem">{problem}</p>}
+        {edit && (
+          <form className="guidelines-form" onSubmit={onSubmit(save)}>
+            {conflict && (
+              <p className="problem is-whole" role="alert">
+                {conflict.updatedBy?.name ?? 'Somebody'} changed the guidelines {ago(conflict.updatedAt, ago30)}. Nothing of yours is lost: put both texts together, then go on with yours; or take theirs.
+              </p>
+            )}
+            <Field label={conflict ? 'Your text' : 'Text'} name="text" hint="Markdown, up to 64 KiB. What you type is kept in this browser until you save it." trouble={trouble}>
+              {(wiring) => <textarea {...wiring} rows={16} spellCheck value={edit.typed} onChange={(event) => setEdit({ ...edit, typed: event.target.value })} />}
+            </Field>
+            {conflict ? (
+              <Field label="Their text" name="theirs" hint={`Version ${conflict.version}; yours was made of version ${edit.base.version}.`}>
+                {(wiring) => <textarea {...wiring} rows={16} readOnly value={conflict.text} />}
+              </Field>
+            ) : (
+              <section className="guidelines-preview" aria-label="Preview">
+                <h3>Preview</h3>
+                {edit.typed.trim() ? <Markdown text={edit.typed} /> : <p className="muted">Members are shown nothing.</p>}
+              </section>
+            )}
+            {!isSafe && <p className="problem is-whole">The browser has no room to keep what you type: save it before you leave.</p>}
+            <TroubleNote trouble={trouble} except={['text']} />
+            <div className="actions is-whole">
+              {conflict ? (
+                <>
+                  <button type="button" onClick={() => setEdit({ typed: conflict.text, base: conflict })}>
+                    Take theirs
+                  </button>
+                  <button type="button" className="primary" onClick={() => setEdit({ ...edit, base: conflict })}>
+                    Go on with mine
+                  </button>
+                </>
+              ) : (
+                <>
+                  <button type="button" aria-disabled={!isChanged(edit)} onClick={() => setEdit({ ...edit, typed: edit.base.text })}>
+                    Discard changes
+                  </button>
+                  <button type="submit" className="primary" aria-disabled={busy || !isChanged(edit)}>
+                    Save
+                  </button>
+                </>
+              )}
+              {found && !isChanged(edit) && (
+                <span className="muted">
+                  {found.updatedBy?.name ?? 'Somebody'}, {ago(found.updatedAt, ago30)}
+                </span>
+              )}
+            </div>
+          </form>
+        )}
+      </section>
+    </div>
+  );
+}
