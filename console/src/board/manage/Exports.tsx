@@ -19,11 +19,11 @@ import { formatNames, size, statusNames } from './words';
 
 const SHOWN = 5;
 
-/** Has the browser save a file. Unlike an address that is gone to, it stops nothing that this page is sending. */
+/** Has the browser save a file. It opens another tab, which closes by itself: this page is not left, so that nothing which it sends is asked about. */
 function save(url: string) {
   const link = document.createElement('a');
   link.href = url;
-  link.download = '';
+  link.target = '_blank';
   link.rel = 'noreferrer';
   document.body.append(link);
   link.click();
