@@ -114,6 +114,17 @@ test('a manager makes a project, brings items, takes somebody in, and gets the r
   await hers.selectOption('Managers');
   await members.getByRole('button', { name: /^Move José/ }).click(); // choosing moves nobody
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await teams.getByRole('button', { name: 'Rename Readers' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').and(page.locator(':focus')).waitFor();
+  await page.keyboard.type(' of labels');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape'); // loses nothing
+  await dialog.getByRole('button', { name: 'Cancel' }).and(page.locator(':focus')).waitFor();
+  assert.equal(await dialog.getByLabel('Name').inputValue(), 'Readers of labels');
+  await dialog.getByLabel('Name').fill('Readers');
+  await page.keyboard.press('Escape'); // there is nothing to lose
+  await dialog.waitFor({ state: 'hidden' });
   await teams.getByRole('button', { name: 'Delete Readers' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete the team' }).click();
   await told(page, page.getByRole('dialog').getByRole('alert'), 'Choose what becomes of its members.');

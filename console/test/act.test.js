@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { advise, createKeys } from '../src/board/manage/act.ts';
+import { advise, createKeys } from '../src/board/act.ts';
 import { changes, merged } from '../src/board/manage/Rules.tsx';
 import { fromAddress, hashOf } from '../src/board/store.ts';
 

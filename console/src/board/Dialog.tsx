@@ -15,7 +15,7 @@ export function Dialog(props: { title: string; onClose: () => void; onKey?: (key
   }, []);
 
   const began = useRef(false); // beside the dialog: a click that began in it, to mark text, closes nothing
-  const keeps = () => [...(element.current?.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>('form[data-keep] :is(input, textarea)') ?? [])].some((field) => field.value !== (field.dataset.begin ?? ''));
+  const keeps = () => [...(element.current?.querySelectorAll<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>('form[data-keep] :is(input, textarea, select)') ?? [])].some((field) => field.value !== (field.dataset.begin ?? ''));
 
   /** Does not close what would be lost, but goes to the button that does. */
   function stay(event: SyntheticEvent) {

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react';
 import { ask } from './client';
 import { GuidelinesDocument, type GuidelinesQuery } from './gql/graphql';
 import { useBoard, useBoardState, useNow } from './hooks';
-import { advise } from './manage/act';
+import { advise } from './act';
 import { Markdown } from './Markdown';
 import { ago } from './text';
 

@@ -2,8 +2,8 @@ import { useState } from 'react';
 import { describeToken } from '../session.js';
 import { SignUpDocument } from './gql/graphql';
 import { useBoard } from './hooks';
-import { useAct } from './manage/act';
-import { Field, onSubmit, TroubleNote } from './manage/forms';
+import { useAct } from './act';
+import { Field, onSubmit, TroubleNote } from './forms';
 import type { Session } from './session';
 
 /** Signs up the bearer of the token, with the name and the address that it has, if any. */

@@ -1,10 +1,9 @@
 import { useEffect, useRef, useState } from 'react';
 import { ask } from '../client';
-import { Dialog } from '../Dialog';
 import { AddCategoriesDocument, CategoriesDocument, UpdateCategoryDocument, UpdateSubcategoryDocument, type CategoriesQuery } from '../gql/graphql';
 import { useBoard, useBoardState } from '../hooks';
-import { advise, useAct } from './act';
-import { Field, lines, onSubmit, TroubleNote } from './forms';
+import { advise, useAct } from '../act';
+import { Field, FormDialog, lines, onSubmit, Rename, TroubleNote } from '../forms';
 
 type Lists = NonNullable<CategoriesQuery['project']>;
 type Category = NonNullable<Lists['categories']>[number];
@@ -80,11 +79,11 @@ function Entry({ category, kind, others, onDone }: { category: Category; kind: K
   const { store } = useBoard();
   const { act, busy, trouble, setTrouble } = useAct();
   const [dialog, setDialog] = useState<'rename' | 'merge' | null>(null);
-  const [name, setName] = useState(category.name);
   const [into, setInto] = useState('');
 
   function close() {
     setDialog(null);
+    setInto('');
     setTrouble(null);
   }
 
@@ -105,14 +104,7 @@ function Entry({ category, kind, others, onDone }: { category: Category; kind: K
         <strong className={category.retiredAt ? 'is-retired' : undefined}>{category.name}</strong> {category.retiredAt && <span className="tag">retired</span>}
       </p>
       <div className="actions">
-        <button
-          type="button"
-          aria-label={`Rename ${category.name}`}
-          onClick={() => {
-            setName(category.name);
-            setDialog('rename');
-          }}
-        >
+        <button type="button" aria-label={`Rename ${category.name}`} onClick={() => setDialog('rename')}>
           Rename
         </button>
         {category.retiredAt ? (
@@ -131,50 +123,32 @@ function Entry({ category, kind, others, onDone }: { category: Category; kind: K
         )}
       </div>
       {!dialog && <TroubleNote trouble={trouble} />}
-      {dialog === 'rename' && (
-        <Dialog title={`Rename ${category.name}`} onClose={close}>
-          <form onSubmit={onSubmit(() => update({ name: name.trim() }, `“${category.name}” is called “${name.trim()}” now.`))}>
-            <Field label="Name" name="name" trouble={trouble}>
-              {(wiring) => <input {...wiring} data-first required maxLength={100} autoComplete="off" value={name} onChange={(event) => setName(event.target.value)} />}
-            </Field>
-            <TroubleNote trouble={trouble} except={['name']} />
-            <div className="actions">
-              <button type="button" onClick={close}>
-                Cancel
-              </button>
-              <button type="submit" className="primary" aria-disabled={busy}>
-                Rename
-              </button>
-            </div>
-          </form>
-        </Dialog>
-      )}
+      {dialog === 'rename' && <Rename name={category.name} busy={busy} trouble={trouble} onYes={(name) => update({ name }, `“${category.name}” is called “${name}” now.`)} onClose={close} />}
       {dialog === 'merge' && (
-        <Dialog title={`Merge ${category.name}`} onClose={close}>
-          <form onSubmit={onSubmit(() => update({ mergeInto: into }, `“${category.name}” is merged. Its items follow in the background.`))}>
-            <Field label="Into" name="mergeInto" hint="It disappears from the list; its items and statistics follow. Nothing undoes that." trouble={trouble}>
-              {(wiring) => (
-                <select {...wiring} data-first required value={into} onChange={(event) => setInto(event.target.value)}>
-                  <option value="">Choose…</option>
-                  {others.map((other) => (
-                    <option key={other.id} value={other.id}>
-                      {other.name}
-                    </option>
-                  ))}
-                </select>
-              )}
-            </Field>
-            <TroubleNote trouble={trouble} except={['mergeInto']} />
-            <div className="actions">
-              <button type="button" onClick={close}>
-                Cancel
-              </button>
-              <button type="submit" className="danger" disabled={busy || !into}>
-                Merge
-              </button>
-            </div>
-          </form>
-        </Dialog>
+        <FormDialog
+          title={`Merge ${category.name}`}
+          yes="Merge"
+          isDanger
+          fields={['mergeInto']}
+          isReady={Boolean(into)}
+          busy={busy}
+          trouble={trouble}
+          onYes={() => update({ mergeInto: into }, `“${category.name}” is merged. Its items follow in the background.`)}
+          onClose={close}
+        >
+          <Field label="Into" name="mergeInto" hint="It disappears from the list; its items and statistics follow. Nothing undoes that." trouble={trouble}>
+            {(wiring) => (
+              <select {...wiring} data-first value={into} onChange={(event) => setInto(event.target.value)}>
+                <option value="">Choose…</option>
+                {others.map((other) => (
+                  <option key={other.id} value={other.id}>
+                    {other.name}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
+        </FormDialog>
       )}
     </li>
   );

@@ -2,9 +2,9 @@ import { useState } from 'react';
 import { DeletedProjectsDocument, UndoDeleteDocument, type DeletedProjectsQuery } from '../gql/graphql';
 import { useBoard, useNow } from '../hooks';
 import { ago, span } from '../text';
-import { useAct } from './act';
-import { TroubleNote } from './forms';
-import { usePages } from './lists';
+import { useAct } from '../act';
+import { TroubleNote } from '../forms';
+import { Pages, usePages } from './lists';
 
 const SHOWN = 10;
 
@@ -24,20 +24,14 @@ type Deleted = NonNullable<NonNullable<NonNullable<DeletedProjectsQuery['viewer'
 function List() {
   const deleted = usePages(DeletedProjectsDocument, { first: SHOWN }, (data) => data.viewer?.deletedProjects);
   return (
-    <>
-      {deleted.problem && <p className="problem">{deleted.problem}</p>}
+    <Pages of={deleted}>
       {deleted.nodes?.length === 0 && <p className="muted">There are none that you can bring back.</p>}
       <ul className="entries">
         {deleted.nodes?.map((project) => (
           <Entry key={project.projectId} project={project} />
         ))}
       </ul>
-      {deleted.hasMore && (
-        <button type="button" aria-disabled={deleted.busy} onClick={() => void deleted.more()}>
-          More
-        </button>
-      )}
-    </>
+    </Pages>
   );
 }
 

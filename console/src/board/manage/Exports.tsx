@@ -12,9 +12,9 @@ import {
 } from '../gql/graphql';
 import { useBoard, useBoardState, useNow } from '../hooks';
 import { ago, number } from '../text';
-import { advise, useAct } from './act';
-import { onSubmit, TroubleNote } from './forms';
-import { useProgress, usePages } from './lists';
+import { advise, useAct } from '../act';
+import { onSubmit, Select, TroubleNote } from '../forms';
+import { Pages, replaced, useProgress, usePages } from './lists';
 import { formatNames, size, statusNames } from './words';
 
 const SHOWN = 5;
@@ -49,43 +49,20 @@ export function Exports() {
     <section className="panel" aria-label="Exports">
       <h2>Export the results</h2>
       <form className="row-form" onSubmit={onSubmit(create)}>
-        <div className="field is-short">
-          <label htmlFor="export-format">Format</label>
-          <select id="export-format" value={format} onChange={(event) => setFormat(event.target.value as FileFormat)}>
-            {Object.entries(formatNames).map(([value, name]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </div>
-        <div className="field is-short">
-          <label htmlFor="export-status">Items</label>
-          <select id="export-status" value={status} onChange={(event) => setStatus(event.target.value as ProjectItemStatus | '')}>
-            <option value="">All</option>
-            {Object.entries(statusNames).map(([value, name]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </div>
+        <Select label="Format" value={format} names={formatNames} onChange={(value) => setFormat(value as FileFormat)} />
+        <Select label="Items" value={status} names={statusNames} all="All" onChange={setStatus} />
         <button type="submit" className="primary" aria-disabled={busy}>
           Export
         </button>
       </form>
       <TroubleNote trouble={trouble} />
-      {exports.problem && <p className="problem">{exports.problem}</p>}
-      <ul className="entries">
-        {exports.nodes?.map((entry) => (
-          <Export key={entry.id} entry={entry} onChange={(changed) => exports.change((nodes) => nodes.map((node) => (node.id === changed.id ? changed : node)))} />
-        ))}
-      </ul>
-      {exports.hasMore && (
-        <button type="button" aria-disabled={exports.busy} onClick={() => void exports.more()}>
-          Earlier exports
-        </button>
-      )}
+      <Pages of={exports} more="Earlier exports">
+        <ul className="entries">
+          {exports.nodes?.map((entry) => (
+            <Export key={entry.id} entry={entry} onChange={(changed) => exports.change(replaced(changed))} />
+          ))}
+        </ul>
+      </Pages>
     </section>
   );
 }

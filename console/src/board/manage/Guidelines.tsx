@@ -5,15 +5,15 @@ import { UpdateGuidelinesDocument } from '../gql/graphql';
 import { useBoard, useBoardState, useNow } from '../hooks';
 import { Markdown } from '../Markdown';
 import { ago } from '../text';
-import { useAct } from './act';
-import { Field, onSubmit, TroubleNote } from './forms';
+import { useAct } from '../act';
+import { Field, onSubmit, TroubleNote } from '../forms';
 
 /** What members are told about how to label: to write, beside what it looks like. */
 export function Guidelines() {
   const { store } = useBoard();
   const { project, viewer } = useBoardState();
   const { found, problem, read } = useGuidelines();
-  const { act, busy, trouble, setTrouble } = useAct();
+  const { act, busy, trouble } = useAct();
   const shelf = useMemo(() => createShelf(localStorage, viewer!.id, project!.id), [viewer, project?.id]);
   const [edit, setEdit] = useState<Edit | null>(null);
   const [isSafe, setIsSafe] = useState(true);
@@ -29,7 +29,7 @@ export function Guidelines() {
 
   async function save() {
     if (!edit || !isChanged(edit)) return;
-    const data = await act(UpdateGuidelinesDocument, { projectId: project!.id, text: edit.typed, expectedVersion: edit.base.version });
+    const data = await act(UpdateGuidelinesDocument, { projectId: project!.id, text: edit.typed, expectedVersion: edit.base.version }, (found) => (found.kind === 'GuidelinesConflict' ? null : found)); // both texts are shown then
     const after = data?.updateGuidelines?.guidelines;
     if (after) {
       setEdit({ typed: edit.typed, base: after });
@@ -37,7 +37,6 @@ export function Guidelines() {
       store.say('good', 'Saved. The members are told.');
       void store.changed();
     }
-    setTrouble((told) => (told?.kind === 'GuidelinesConflict' ? null : told)); // both texts are shown then
     await read();
   }
 

@@ -12,9 +12,9 @@ import {
 } from '../gql/graphql';
 import { useBoard, useBoardState, useNow } from '../hooks';
 import { ago, number, percent } from '../text';
-import { useAct } from './act';
-import { Confirm, TroubleNote } from './forms';
-import { useProgress, usePages } from './lists';
+import { useAct } from '../act';
+import { Confirm, TroubleNote } from '../forms';
+import { Pages, replaced, useProgress, usePages } from './lists';
 import { formatOf, preview, type Preview } from './preview';
 import { Removals } from './Removals';
 import type { Upload } from './uploads';
@@ -49,24 +49,20 @@ export function Items() {
       </section>
       <section className="panel" aria-label="Imports">
         <h2>Imports</h2>
-        {imports.problem && <p className="problem">{imports.problem}</p>}
-        {imports.nodes?.length === 0 && <p className="muted">Nothing was imported yet.</p>}
-        <ul className="entries">
-          {imports.nodes?.map((entry) => (
-            <Import
-              key={entry.id}
-              entry={entry}
-              isNew={own.some((upload) => upload.started === entry.id)}
-              onChange={(changed) => imports.change((nodes) => nodes.map((node) => (node.id === changed.id ? changed : node)))}
-              onRemoved={() => setRemoved(removed + 1)}
-            />
-          ))}
-        </ul>
-        {imports.hasMore && (
-          <button type="button" aria-disabled={imports.busy} onClick={() => void imports.more()}>
-            Earlier imports
-          </button>
-        )}
+        <Pages of={imports} more="Earlier imports">
+          {imports.nodes?.length === 0 && <p className="muted">Nothing was imported yet.</p>}
+          <ul className="entries">
+            {imports.nodes?.map((entry) => (
+              <Import
+                key={entry.id}
+                entry={entry}
+                isNew={own.some((upload) => upload.started === entry.id)}
+                onChange={(changed) => imports.change(replaced(changed))}
+                onRemoved={() => setRemoved(removed + 1)}
+              />
+            ))}
+          </ul>
+        </Pages>
       </section>
       <Removals key={removed} />
     </div>

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 import { fromAddress, hashOf } from '../store';
-import { useKeptFocus } from './focus';
+import { useKeptFocus } from '../focus';
 import { Guidelines } from './Guidelines';
 import { Items } from './Items';
 import { People } from './People';

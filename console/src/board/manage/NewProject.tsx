@@ -4,8 +4,8 @@ import { CreateProjectDocument, UpdateProjectDocument } from '../gql/graphql';
 import { useBoard } from '../hooks';
 import { newKey } from '../idempotency';
 import { sentence } from '../text';
-import { advise, useAct } from './act';
-import { Field, lines, onSubmit, TroubleNote } from './forms';
+import { advise, useAct } from '../act';
+import { Field, lines, onSubmit, TroubleNote } from '../forms';
 
 const LEASE = 15; // the server's own
 

@@ -1,10 +1,9 @@
 import { useState } from 'react';
-import { Dialog } from '../Dialog';
 import { CreateTeamDocument, DeleteTeamDocument, PeopleDocument, PutMemberDocument, RemoveMemberDocument, RenameTeamDocument, type PeopleQuery, type TeamType } from '../gql/graphql';
 import { useBoard, useBoardState } from '../hooks';
-import { useAct } from './act';
-import { Confirm, Field, onSubmit, TroubleNote } from './forms';
-import { usePages } from './lists';
+import { useAct } from '../act';
+import { Confirm, Field, FormDialog, onSubmit, Rename, TroubleNote } from '../forms';
+import { Pages, usePages } from './lists';
 import { roleNames } from './words';
 
 const SHOWN = 50;
@@ -27,27 +26,23 @@ export function People() {
       <section className="panel" aria-label="Members">
         <h2>Members</h2>
         {teams.length > 0 && <AddMember teams={teams} onDone={readAgain} />}
-        {people.problem && <p className="problem">{people.problem}</p>}
-        <table className="stacked">
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">Team</th>
-              <th scope="col">May</th>
-              <th scope="col">
-                <span className="unseen-text">Remove</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {people.nodes?.map((member) => member.user && <MemberRow key={member.user.id} member={member} teams={teams} onDone={readAgain} />)}
-          </tbody>
-        </table>
-        {people.hasMore && (
-          <button type="button" aria-disabled={people.busy} onClick={() => void people.more()}>
-            More
-          </button>
-        )}
+        <Pages of={people}>
+          <table className="stacked">
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">Team</th>
+                <th scope="col">May</th>
+                <th scope="col">
+                  <span className="unseen-text">Remove</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {people.nodes?.map((member) => member.user && <MemberRow key={member.user.id} member={member} teams={teams} onDone={readAgain} />)}
+            </tbody>
+          </table>
+        </Pages>
       </section>
       <Teams teams={teams} onDone={readAgain} />
     </div>
@@ -67,21 +62,18 @@ function TeamOptions({ teams }: { teams: Team[] }) {
 
 function AddMember({ teams, onDone }: { teams: Team[]; onDone: () => void }) {
   const { store } = useBoard();
-  const { act, busy, trouble, setTrouble } = useAct();
+  const { act, busy, trouble } = useAct();
   const [email, setEmail] = useState('');
   const [teamId, setTeamId] = useState('');
   // Nobody becomes a manager by default.
   const chosen = (teams.find(({ id }) => id === teamId) ?? teams.find(({ type }) => type !== 'MANAGER'))?.id ?? '';
 
   async function add() {
-    const data = await act(PutMemberDocument, { teamId: chosen, email: email.trim() });
+    const data = await act(PutMemberDocument, { teamId: chosen, email: email.trim() }, (found) =>
+      found.kind === 'UnknownUser' ? { field: 'email', message: `${found.message} Have them sign up with this address first; then add them.` } : found,
+    );
     const name = data?.putProjectMember?.member?.user?.name;
-    if (!name) {
-      setTrouble((found) =>
-        found?.kind === 'UnknownUser' ? { field: 'email', message: `${found.message} Have them sign up with this address first; then add them.` } : found,
-      );
-      return;
-    }
+    if (!name) return;
     setEmail('');
     store.say('good', `${name} is in the team now.`);
     onDone();
@@ -261,16 +253,16 @@ function TeamEntry({ team, others, onDone }: { team: Team; others: Team[]; onDon
   const { store } = useBoard();
   const { act, busy, trouble, setTrouble } = useAct();
   const [dialog, setDialog] = useState<'rename' | 'delete' | null>(null);
-  const [name, setName] = useState(team.name);
   const [moveTo, setMoveTo] = useState('');
 
   function close() {
     setDialog(null);
+    setMoveTo('');
     setTrouble(null);
   }
 
-  async function rename() {
-    if (!(await act(RenameTeamDocument, { teamId: team.id, name: name.trim() }))) return;
+  async function rename(name: string) {
+    if (!(await act(RenameTeamDocument, { teamId: team.id, name }))) return;
     close();
     onDone();
   }
@@ -289,46 +281,19 @@ function TeamEntry({ team, others, onDone }: { team: Team; others: Team[]; onDon
         <strong>{team.name}</strong> <span className="muted">may {roleNames[team.type]}</span>
       </p>
       <div className="actions">
-        <button
-          type="button"
-          aria-label={`Rename ${team.name}`}
-          onClick={() => {
-            setName(team.name);
-            setDialog('rename');
-          }}
-        >
+        <button type="button" aria-label={`Rename ${team.name}`} onClick={() => setDialog('rename')}>
           Rename
         </button>
-        <button type="button" aria-label={`Delete ${team.name}`} onClick={() => {
-            setMoveTo('');
-            setDialog('delete');
-          }}>
+        <button type="button" aria-label={`Delete ${team.name}`} onClick={() => setDialog('delete')}>
           Delete
         </button>
       </div>
-      {dialog === 'rename' && (
-        <Dialog title={`Rename ${team.name}`} onClose={close}>
-          <form onSubmit={onSubmit(rename)}>
-            <Field label="Name" name="name" trouble={trouble}>
-              {(wiring) => <input {...wiring} data-first required maxLength={100} autoComplete="off" value={name} onChange={(event) => setName(event.target.value)} />}
-            </Field>
-            <TroubleNote trouble={trouble} except={['name']} />
-            <div className="actions">
-              <button type="button" onClick={close}>
-                Cancel
-              </button>
-              <button type="submit" className="primary" aria-disabled={busy}>
-                Rename
-              </button>
-            </div>
-          </form>
-        </Dialog>
-      )}
+      {dialog === 'rename' && <Rename name={team.name} busy={busy} trouble={trouble} onYes={rename} onClose={close} />}
       {dialog === 'delete' && (
-        <Confirm title={`Delete ${team.name}?`} yes="Delete the team" busy={busy} trouble={trouble?.field === 'moveTo' ? null : trouble} onYes={remove} onClose={close}>
+        <FormDialog title={`Delete ${team.name}?`} yes="Delete the team" isDanger fields={['moveTo']} busy={busy} trouble={trouble} onYes={remove} onClose={close}>
           <Field label="Its members" name="moveTo" trouble={trouble}>
             {(wiring) => (
-              <select {...wiring} required value={moveTo} onChange={(event) => setMoveTo(event.target.value)}>
+              <select {...wiring} data-first value={moveTo} onChange={(event) => setMoveTo(event.target.value)}>
                 <option value="">Choose…</option>
                 {others.map((other) => (
                   <option key={other.id} value={other.id}>
@@ -340,7 +305,7 @@ function TeamEntry({ team, others, onDone }: { team: Team; others: Team[]; onDon
             )}
           </Field>
           <p className="muted">A deleted team cannot be brought back.</p>
-        </Confirm>
+        </FormDialog>
       )}
     </li>
   );

@@ -1,9 +1,9 @@
 import { RemovalProgressDocument, RemovalsDocument, RemovalStateDocument, UndoRemovalDocument, type RemovalFragment } from '../gql/graphql';
 import { useBoardState, useNow } from '../hooks';
 import { ago, number, span } from '../text';
-import { useAct } from './act';
-import { TroubleNote } from './forms';
-import { useProgress, usePages } from './lists';
+import { useAct } from '../act';
+import { TroubleNote } from '../forms';
+import { Pages, replaced, useProgress, usePages } from './lists';
 import { statusNames } from './words';
 
 const SHOWN = 5;
@@ -16,24 +16,20 @@ export function Removals({ onRestored }: { onRestored?: () => void }) {
   return (
     <section className="panel" aria-label="Removed items">
       <h2>Removed items</h2>
-      {removals.problem && <p className="problem">{removals.problem}</p>}
-      <ul className="entries">
-        {removals.nodes?.map((entry) => (
-          <Removal
-            key={entry.id}
-            entry={entry}
-            onChange={(changed) => {
-              removals.change((nodes) => nodes.map((node) => (node.id === changed.id ? changed : node)));
-              if (changed.state === 'RESTORED') onRestored?.();
-            }}
-          />
-        ))}
-      </ul>
-      {removals.hasMore && (
-        <button type="button" aria-disabled={removals.busy} onClick={() => void removals.more()}>
-          Earlier removals
-        </button>
-      )}
+      <Pages of={removals} more="Earlier removals">
+        <ul className="entries">
+          {removals.nodes?.map((entry) => (
+            <Removal
+              key={entry.id}
+              entry={entry}
+              onChange={(changed) => {
+                removals.change(replaced(changed));
+                if (changed.state === 'RESTORED') onRestored?.();
+              }}
+            />
+          ))}
+        </ul>
+      </Pages>
     </section>
   );
 }

@@ -5,10 +5,10 @@ import { ByExternalIdDocument, RemoveItemsDocument, ResultsDocument, ReturnSkipp
 import { useBoard, useBoardState, useNow } from '../hooks';
 import { finding } from '../live';
 import { moment, number } from '../text';
-import { advise, useAct } from './act';
+import { advise, useAct } from '../act';
 import { Exports } from './Exports';
-import { Confirm, onSubmit, TroubleNote } from './forms';
-import { usePages } from './lists';
+import { Confirm, onSubmit, Select, TroubleNote } from '../forms';
+import { Pages, usePages } from './lists';
 import { Removals } from './Removals';
 import { statusNames } from './words';
 
@@ -92,27 +92,19 @@ export function Results() {
       <section className="panel" aria-label="Results">
         <h2>Results</h2>
         <div className="row-form">
-          <div className="field is-short">
-            <label htmlFor="results-status">Status</label>
-            <select
-              id="results-status"
-              value={status}
-              onChange={(event) => {
-                finds.current += 1;
-                setStatus(event.target.value as ProjectItemStatus | '');
-                setFound(null);
-                setMissed('');
-                setChosen(new Set());
-              }}
-            >
-              <option value="">All</option>
-              {Object.entries(statusNames).map(([value, name]) => (
-                <option key={value} value={value}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          </div>
+          <Select
+            label="Status"
+            value={status}
+            names={statusNames}
+            all="All"
+            onChange={(value) => {
+              finds.current += 1;
+              setStatus(value);
+              setFound(null);
+              setMissed('');
+              setChosen(new Set());
+            }}
+          />
           <form className="row-form is-grown" onSubmit={onSubmit(find)}>
             <div className="field">
               <label htmlFor="results-id">External id</label>
@@ -152,18 +144,14 @@ export function Results() {
         {picked.length > MOST && <p className="muted">You can remove at most {MOST} items at once.</p>}
         {status === 'SKIPPED' || !picked.length || skipped.length === picked.length ? null : <p className="muted">Only skipped items can be put back. To change a finished one, correct it under Review.</p>}
         {!sure && <TroubleNote trouble={trouble} />}
-        {results.problem && <p className="problem">{results.problem}</p>}
-        <Table items={items} chosen={chosen} onPick={pick} onPickAll={(all) => setChosen(new Set(all ? items.map((item) => item.id) : []))} onOpen={setOpened} />
-        {results.nodes && !items.length && (
-          <p className="muted">
-            {status ? `No item is ${statusNames[status].toLowerCase()}.` : 'The project has no items yet. Bring some from a file: see Items.'}
-          </p>
-        )}
-        {!found && results.hasMore && (
-          <button type="button" aria-disabled={results.busy} onClick={() => void results.more()}>
-            More
-          </button>
-        )}
+        <Pages of={found ? { ...results, hasMore: false } : results}>
+          <Table items={items} chosen={chosen} onPick={pick} onPickAll={(all) => setChosen(new Set(all ? items.map((item) => item.id) : []))} onOpen={setOpened} />
+          {results.nodes && !items.length && (
+            <p className="muted">
+              {status ? `No item is ${statusNames[status].toLowerCase()}.` : 'The project has no items yet. Bring some from a file: see Items.'}
+            </p>
+          )}
+        </Pages>
       </section>
       <Exports />
       <Removals key={removed} onRestored={readAgain} />

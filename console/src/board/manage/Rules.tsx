@@ -1,12 +1,11 @@
 import { useEffect, useRef, useState } from 'react';
-import { Dialog } from '../Dialog';
 import { ask } from '../client';
 import { DeleteProjectDocument, RulesDocument, UpdateProjectDocument, type RulesQuery, type UpdateProjectInput } from '../gql/graphql';
 import { useBoard, useBoardState } from '../hooks';
-import { advise, useAct, type Trouble } from './act';
+import { advise, useAct, type Trouble } from '../act';
 import { Categories } from './Categories';
 import { DeletedProjects } from './DeletedProjects';
-import { Field, lines, onSubmit, TroubleNote } from './forms';
+import { Field, FormDialog, lines, onSubmit, TroubleNote } from '../forms';
 
 type Known = NonNullable<RulesQuery['project']>;
 
@@ -136,9 +135,8 @@ function RulesForm({ known, onRead }: { known: Known; onRead: () => Promise<Know
 
   async function save() {
     if (!isChanged) return;
-    const data = await act(UpdateProjectDocument, { projectId: project!.id, expectedVersion: known.version, ...change });
-    const after = data?.updateProject?.project;
-    if (!after) return void setTrouble((found) => (found?.kind === 'ProjectConflict' ? conflict(found) : found));
+    const data = await act(UpdateProjectDocument, { projectId: project!.id, expectedVersion: known.version, ...change }, explain);
+    if (!data) return;
     // What was saved is not typed any more: the form shows what the server has.
     base.current = { ...texts };
     store.say('good', 'Saved.');
@@ -146,14 +144,13 @@ function RulesForm({ known, onRead }: { known: Known; onRead: () => Promise<Know
     await onRead();
   }
 
-  /** The project is another one now: reads it, and says what to look at before it is saved again. */
-  function conflict(found: Trouble): Trouble {
-    void onRead().then((now) => {
-      if (!now) return setTrouble({ ...found, field: '', message: 'The project was changed meanwhile, and cannot be read at the moment. What you typed is kept: try again.' });
-      const { others } = merged(before, texts, textsOf(now));
-      setTrouble({ ...found, field: '', message: `The project was changed meanwhile, so nothing was saved. ${changedBy(others, textsOf(now))} What you typed is kept: look at it, then save again.` });
-    });
-    return { ...found, field: '', message: 'The project was changed meanwhile. It is read again…' };
+  /** When the project is another one now: reads it, and says what to look at before it is saved again. */
+  async function explain(found: Trouble): Promise<Trouble> {
+    if (found.kind !== 'ProjectConflict') return found;
+    const now = await onRead();
+    if (!now) return { field: '', message: 'The project was changed meanwhile, and cannot be read at the moment. What you typed is kept: try again.' };
+    const { others } = merged(before, texts, textsOf(now));
+    return { field: '', message: `The project was changed meanwhile, so nothing was saved. ${changedBy(others, textsOf(now))} What you typed is kept: look at it, then save again.` };
   }
 
   const wired = (name: keyof Texts, type: 'text' | 'number', label: string, hint?: string, most?: number) => (
@@ -226,22 +223,11 @@ function Delete() {
         </button>
       </div>
       {sure && (
-        <Dialog title="Delete this project?" onClose={close}>
-          <form onSubmit={onSubmit(remove)}>
-            <Field label={`Type the name of the project: ${project!.name}`} name="typed" trouble={trouble}>
-              {(wiring) => <input {...wiring} data-first autoComplete="off" value={typed} onChange={(event) => setTyped(event.target.value)} />}
-            </Field>
-            <TroubleNote trouble={trouble} />
-            <div className="actions">
-              <button type="button" onClick={close}>
-                Cancel
-              </button>
-              <button type="submit" className="danger" disabled={busy || typed.trim() !== project!.name.trim()}>
-                Delete the project
-              </button>
-            </div>
-          </form>
-        </Dialog>
+        <FormDialog title="Delete this project?" yes="Delete the project" isDanger fields={['typed']} isReady={typed.trim() === project!.name.trim()} busy={busy} trouble={trouble} onYes={remove} onClose={close}>
+          <Field label={`Type the name of the project: ${project!.name}`} name="typed" trouble={trouble}>
+            {(wiring) => <input {...wiring} data-first autoComplete="off" value={typed} onChange={(event) => setTyped(event.target.value)} />}
+          </Field>
+        </FormDialog>
       )}
     </>
   );

@@ -4,7 +4,7 @@ import { ask, type Failure } from '../client';
 import { CreateImportDocument, StartImportDocument, type FileFormat } from '../gql/graphql';
 import { newKey } from '../idempotency';
 import type { Holder } from '../state';
-import { advise } from './act';
+import { advise } from '../act';
 
 /** A file that is being sent. */
 export interface Upload {

@@ -1,10 +1,10 @@
-// How managers change something: a mutation, whether it is under way, and why it failed.
+// How users change something: a mutation, whether it is under way, and why it failed.
 import type { TypedDocumentNode } from '@urql/core';
 import { useRef, useState } from 'react';
-import { ask, type Failure } from '../client';
-import { useBoard } from '../hooks';
-import { newKey } from '../idempotency';
-import { sentence } from '../text';
+import { ask, type Failure } from './client';
+import { useBoard } from './hooks';
+import { newKey } from './idempotency';
+import { sentence } from './text';
 
 /** Why something did not work, and what to do next; at the field that is wrong, if one is. */
 export interface Trouble {
@@ -48,7 +48,7 @@ export function createKeys(make = newKey) {
   };
 }
 
-/** Asks mutations one after another. act() resolves to the answer, or to null when there was a trouble, which is in `trouble` then. */
+/** Asks mutations one after another. act() resolves to the answer, or to null when there was a trouble, which is in `trouble` then, as it is explained. */
 export function useAct() {
   const { store } = useBoard();
   const [busy, setBusy] = useState(false);
@@ -59,6 +59,7 @@ export function useAct() {
   async function act<Data extends object, Input extends object>(
     document: TypedDocumentNode<Data, { input: Input }>,
     input: Omit<Input, 'idempotencyKey'>,
+    explain: (trouble: Trouble) => Trouble | null | Promise<Trouble | null> = (trouble) => trouble,
   ): Promise<Data | null> {
     if (underway.current) return null;
     underway.current = true;
@@ -67,15 +68,12 @@ export function useAct() {
     const idempotencyKey = keys.of(JSON.stringify([nameOf(document), input]));
     const { data, failure } = await ask(store.client, document, { input: { ...input, idempotencyKey } as unknown as Input });
     if (!failure?.again) keys.settle();
+    const problem = data && (Object.values(data)[0] as Payload)?.problem;
+    if (failure) setTrouble(await explain({ message: advise(failure), field: failure.field }));
+    if (problem) setTrouble(await explain({ message: sentence(problem.message), field: problem.field?.replace(/^input\./, '') ?? '', kind: problem.__typename }));
     underway.current = false;
     setBusy(false);
-    if (failure) {
-      setTrouble({ message: advise(failure), field: failure.field });
-      return null;
-    }
-    const problem = (Object.values(data)[0] as Payload)?.problem;
-    if (problem) setTrouble({ message: sentence(problem.message), field: problem.field?.replace(/^input\./, '') ?? '', kind: problem.__typename });
-    return problem ? null : data;
+    return problem ? null : (data ?? null);
   }
 
   return { act, busy, trouble, setTrouble };

@@ -1,5 +1,5 @@
-import { useEffect, useId, useRef, type FormEvent, type ReactNode } from 'react';
-import { Dialog } from '../Dialog';
+import { useEffect, useId, useRef, useState, type FormEvent, type ReactNode } from 'react';
+import { Dialog } from './Dialog';
 import type { Trouble } from './act';
 
 /** What a field gives to its input. */
@@ -52,6 +52,56 @@ export const onSubmit = (act: () => unknown) => (event: FormEvent) => {
   event.preventDefault();
   void act();
 };
+
+/** A choice of what has a name; with `all`, also of none of them. */
+export function Select<Value extends string>(props: { label: string; value: Value | ''; names: Record<Value, string>; all?: string; onChange: (value: Value | '') => void }) {
+  const id = useId();
+  return (
+    <div className="field is-short">
+      <label htmlFor={id}>{props.label}</label>
+      <select id={id} value={props.value} onChange={(event) => props.onChange(event.target.value as Value | '')}>
+        {props.all && <option value="">{props.all}</option>}
+        {Object.entries<string>(props.names).map(([value, name]) => (
+          <option key={value} value={value}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+/** A form in a dialog. What was typed is lost by no Esc. Troubles at `fields` are shown there. */
+export function FormDialog(props: { title: string; yes: string; isDanger?: boolean; fields: string[]; isReady?: boolean; busy: boolean; trouble: Trouble | null; children: ReactNode; onYes: () => unknown; onClose: () => void }) {
+  return (
+    <Dialog title={props.title} onClose={props.onClose}>
+      <form data-keep onSubmit={onSubmit(() => !props.busy && props.onYes())}>
+        {props.children}
+        <TroubleNote trouble={props.trouble} except={props.fields} />
+        <div className="actions">
+          <button type="button" data-cancel onClick={props.onClose}>
+            Cancel
+          </button>
+          <button type="submit" className={props.isDanger ? 'danger' : 'primary'} aria-disabled={props.busy} disabled={props.isReady === false}>
+            {props.yes}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Asks for another name. */
+export function Rename(props: { name: string; busy: boolean; trouble: Trouble | null; onYes: (name: string) => unknown; onClose: () => void }) {
+  const [name, setName] = useState(props.name);
+  return (
+    <FormDialog {...props} title={`Rename ${props.name}`} yes="Rename" fields={['name']} onYes={() => props.onYes(name.trim())}>
+      <Field label="Name" name="name" trouble={props.trouble}>
+        {(wiring) => <input {...wiring} data-first data-begin={props.name} required maxLength={100} autoComplete="off" value={name} onChange={(event) => setName(event.target.value)} />}
+      </Field>
+    </FormDialog>
+  );
+}
 
 /** Asks whether somebody is sure. The dialog begins at the button that changes nothing. */
 export function Confirm(props: { title: string; yes: string; busy: boolean; trouble: Trouble | null; children: ReactNode; onYes: () => unknown; onClose: () => void }) {

@@ -1,10 +1,10 @@
 // Lists that are read in pages, and what runs in the background.
 import type { AnyVariables, TypedDocumentNode } from '@urql/core';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { ask } from '../client';
 import { useBoard } from '../hooks';
 import { isLost } from '../socket';
-import { advise } from './act';
+import { advise } from '../act';
 
 interface Connection<Node> {
   nodes: Node[];
@@ -59,6 +59,28 @@ export function usePages<Data, Node, Variables extends { first: number; after?: 
     change: (to: (nodes: Node[]) => Node[]) => setNodes((before) => to(before ?? [])),
   };
 }
+
+/** A list that is read in pages: what went wrong, what there is, and a button for what comes next. */
+export function Pages(props: { of: Pick<ReturnType<typeof usePages>, 'problem' | 'hasMore' | 'busy' | 'more'>; more?: string; children: ReactNode }) {
+  const { problem, hasMore, busy, more } = props.of;
+  return (
+    <>
+      {problem && <p className="problem">{problem}</p>}
+      {props.children}
+      {hasMore && (
+        <button type="button" aria-disabled={busy} onClick={() => void more()}>
+          {props.more ?? 'More'}
+        </button>
+      )}
+    </>
+  );
+}
+
+/** Puts what has changed in the place of what it was. */
+export const replaced =
+  <Node extends { id: string }>(changed: Node) =>
+  (nodes: Node[]) =>
+    nodes.map((node) => (node.id === changed.id ? changed : node));
 
 const POLL_MS = 2_000;
 
