@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
+import { ask, member, work } from './board.js';
 import { launch, openPage } from './browser.js';
 import { demoLoaded, startServer } from './server.js';
 
@@ -208,6 +209,36 @@ test('what a manager removes comes back: items, and a project', async () => {
   await removed.getByRole('button', { name: 'Bring them back' }).click({ timeout: WAIT_MS });
   await told(page, removed, 'brought back');
   await results.getByLabel('Choose On stone').waitFor({ timeout: WAIT_MS });
+
+  // What somebody else has finished goes back into the queue.
+  const { viewer } = await ask(server, '{ viewer { projects(first: 50) { nodes { id name } } } }');
+  const { id } = viewer.projects.nodes.find((project) => project.name === 'Lichens');
+  const labeller = await member(server, id, 'TAGGIE', 'lichens@example.com');
+  const { name } = await work(server, id, labeller);
+  await results.getByLabel('Status').selectOption('Finished');
+  const choice = results.getByLabel(`Choose ${name}`);
+  await choice.waitFor({ timeout: WAIT_MS }).catch(() => results.getByRole('button', { name: /^Read again/ }).click());
+  await choice.check({ timeout: WAIT_MS });
+  await results.getByRole('button', { name: 'Put back into the queue 1' }).press('Enter');
+  const dialog = page.getByRole('dialog', { name: 'Put 1 item back into the queue?' });
+  await dialog.getByLabel('Why').and(page.locator(':focus')).waitFor();
+  await page.keyboard.type('It is a fern.');
+  await page.keyboard.press('Escape'); // loses nothing
+  await dialog.getByRole('button', { name: 'Put back' }).press('Enter');
+  await told(page, messages(page), '1 item is back in the queue');
+  const { project } = await ask(server, 'query ($id: ID!) { project(id: $id) { items(status: NEW, first: 5) { nodes { name efforts(first: 1) { nodes { review { verdict comment } } } } } } }', { id });
+  assert.deepEqual(project.items.nodes.find((item) => item.name === name).efforts.nodes[0].review, { verdict: 'INCORRECT', comment: 'It is a fern.' });
+
+  // What is removed can be deleted for good at once.
+  await results.getByLabel('Status').selectOption('All');
+  await results.getByLabel('Choose On stone').check({ timeout: WAIT_MS });
+  await results.getByRole('button', { name: /^Remove/ }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove it' }).click();
+  await removed.getByRole('button', { name: 'Delete for good: chosen items, 1 item' }).press('Enter', { timeout: WAIT_MS });
+  const sure = page.getByRole('dialog', { name: 'Delete 1 item for good?' });
+  await sure.getByRole('button', { name: 'Cancel' }).and(page.locator(':focus')).waitFor();
+  await sure.getByRole('button', { name: 'Delete for good' }).press('Enter');
+  await told(page, removed, 'gone for good');
 
   await section(page, 'Rules').click();
   const rules = part(page, 'Rules');

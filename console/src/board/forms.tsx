@@ -75,7 +75,7 @@ export function Select<Value extends string>(props: { label: string; value: Valu
 export function FormDialog(props: { title: string; yes: string; isDanger?: boolean; fields: string[]; isReady?: boolean; busy: boolean; trouble: Trouble | null; children: ReactNode; onYes: () => unknown; onClose: () => void }) {
   return (
     <Dialog title={props.title} onClose={props.onClose}>
-      <form data-keep onSubmit={onSubmit(() => !props.busy && props.onYes())}>
+      <form className="form" data-keep onSubmit={onSubmit(() => !props.busy && props.onYes())}>
         {props.children}
         <TroubleNote trouble={props.trouble} except={props.fields} />
         <div className="actions">

@@ -1,8 +1,9 @@
-import { RemovalProgressDocument, RemovalsDocument, RemovalStateDocument, UndoRemovalDocument, type RemovalFragment } from '../gql/graphql';
+import { useState } from 'react';
+import { PurgeRemovalDocument, RemovalProgressDocument, RemovalsDocument, RemovalStateDocument, UndoRemovalDocument, type RemovalFragment } from '../gql/graphql';
 import { useBoardState, useNow } from '../hooks';
 import { ago, number, span } from '../text';
 import { useAct } from '../act';
-import { TroubleNote } from '../forms';
+import { Confirm, TroubleNote } from '../forms';
 import { Pages, replaced, useProgress, usePages } from './lists';
 import { statusNames } from './words';
 
@@ -45,7 +46,8 @@ const states: Record<RemovalFragment['state'], string> = {
 
 function Removal({ entry, onChange }: { entry: RemovalFragment; onChange: (entry: RemovalFragment) => void }) {
   const now = useNow(5_000);
-  const { act, busy, trouble } = useAct();
+  const { act, busy, trouble, setTrouble } = useAct();
+  const [sure, setSure] = useState(false);
   useProgress(entry.id, ['REMOVING', 'RESTORING', 'PURGING'].includes(entry.state), RemovalProgressDocument, RemovalStateDocument, onChange);
 
   async function undo() {
@@ -54,24 +56,50 @@ function Removal({ entry, onChange }: { entry: RemovalFragment; onChange: (entry
     if (removal) onChange(removal);
   }
 
+  async function purge() {
+    const data = await act(PurgeRemovalDocument, { removalId: entry.id });
+    if (!data) return;
+    setSure(false);
+    if (data.purgeProjectRemoval?.removal) onChange(data.purgeProjectRemoval.removal);
+  }
+
+  const items = `${number(entry.removed)} ${entry.removed === 1 ? 'item' : 'items'}`;
   const what = entry.import ? 'Items of an import' : entry.status ? `All items that were ${statusNames[entry.status].toLowerCase()}` : 'Chosen items';
   const left = entry.undoUntil ? Date.parse(entry.undoUntil) - now : 0;
   return (
     <li className="entry">
       <p role="status">
-        <strong>{what}</strong> <span className="tag">{states[entry.state]}</span> {number(entry.removed)} {entry.removed === 1 ? 'item' : 'items'}{' '}
+        <strong>{what}</strong> <span className="tag">{states[entry.state]}</span> {items}{' '}
         <span className="muted">
           {entry.createdBy?.name}, {ago(entry.createdAt, now)}
         </span>
       </p>
-      <TroubleNote trouble={trouble} />
+      {!sure && <TroubleNote trouble={trouble} />}
       {entry.state === 'REMOVED' && left > 0 && (
         <div className="actions">
           <button type="button" aria-disabled={busy} onClick={() => void undo()}>
             Bring them back
           </button>
+          <button type="button" aria-label={`Delete for good: ${what.toLowerCase()}, ${items}`} onClick={() => setSure(true)}>
+            Delete for good…
+          </button>
           <span className="muted">possible for {span(left)}</span>
         </div>
+      )}
+      {sure && (
+        <Confirm
+          title={`Delete ${items} for good?`}
+          yes="Delete for good"
+          busy={busy}
+          trouble={trouble}
+          onYes={purge}
+          onClose={() => {
+            setSure(false);
+            setTrouble(null);
+          }}
+        >
+          <p>What was removed, and everything that was found out about it, is deleted now instead of in {span(left)}. Nothing brings it back.</p>
+        </Confirm>
       )}
     </li>
   );

@@ -1,13 +1,13 @@
 import { useRef, useState } from 'react';
 import { CardDialog } from '../CardDialog';
 import { ask } from '../client';
-import { ByExternalIdDocument, RemoveItemsDocument, ResultsDocument, ReturnSkippedDocument, type ProjectItemStatus, type ResultFragment } from '../gql/graphql';
+import { ByExternalIdDocument, RemoveItemsDocument, ResultsDocument, ReturnSkippedDocument, ReviewDocument, type ProjectItemStatus, type ResultFragment } from '../gql/graphql';
 import { useBoard, useBoardState, useNow } from '../hooks';
 import { finding } from '../live';
 import { moment, number } from '../text';
 import { advise, useAct } from '../act';
 import { Exports } from './Exports';
-import { Confirm, onSubmit, Select, TroubleNote } from '../forms';
+import { Confirm, Field, FormDialog, onSubmit, Select, TroubleNote } from '../forms';
 import { Pages, usePages } from './lists';
 import { Removals } from './Removals';
 import { statusNames } from './words';
@@ -18,7 +18,7 @@ const MOST = 100; // items that the server removes or brings back at once
 /** What was found out, item by item; what to do with items; and files of the results. */
 export function Results() {
   const { store } = useBoard();
-  const { project, live } = useBoardState();
+  const { project, live, viewer } = useBoardState();
   const id = project?.id ?? '';
   const [status, setStatus] = useState<ProjectItemStatus | ''>('');
   const results = usePages(ResultsDocument, { project: id, status: status || null, first: SHOWN }, (data) => data.project?.items);
@@ -27,7 +27,8 @@ export function Results() {
   const [missed, setMissed] = useState('');
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [opened, setOpened] = useState<ResultFragment | null>(null);
-  const [sure, setSure] = useState(false);
+  const [sure, setSure] = useState<'remove' | 'back' | null>(null);
+  const [comment, setComment] = useState('');
   const [removed, setRemoved] = useState(0);
   const { act, busy, trouble, setTrouble } = useAct();
 
@@ -56,6 +57,8 @@ export function Results() {
   const items = found ? [found] : (results.nodes ?? []);
   const picked = items.filter((item) => chosen.has(item.id));
   const skipped = picked.filter((item) => item.status === 'SKIPPED');
+  const finished = picked.filter((item) => item.status === 'FINISHED' && finding(item) && finding(item)?.user?.id !== viewer?.id);
+  const returning = skipped.length + finished.length;
   const pick = (item: ResultFragment, isChosen: boolean) => {
     const next = new Set(chosen);
     if (isChosen) next.add(item.id);
@@ -63,22 +66,37 @@ export function Results() {
     setChosen(next);
   };
 
+  /** Puts what was skipped back, and then, one after another, what was finished: a manager does that by finding the result incorrect. */
   async function putBack() {
-    const data = await act(ReturnSkippedDocument, { projectId: id, itemIds: skipped.map((item) => item.id) });
-    if (!data) return;
-    const back = new Set(data.returnSkippedItems?.items?.map((item) => item.id));
-    store.say('good', `${count(back.size)} back in the queue, before others.`);
+    const back = new Set<string>();
+    const answer = skipped.length ? await act(ReturnSkippedDocument, { projectId: id, itemIds: skipped.map((item) => item.id) }) : undefined;
+    for (const item of answer?.returnSkippedItems?.items ?? []) back.add(item.id);
+    let isDone = answer !== null;
+    for (const item of finished) {
+      const { id: effortId, version } = finding(item)!;
+      isDone &&= (await act(ReviewDocument, { effortId, verdict: 'INCORRECT', comment: comment.trim(), expectedVersion: version })) !== null;
+      if (!isDone) break;
+      back.add(item.id);
+    }
+    if (back.size) store.say('good', `${count(back.size)} back in the queue, before others.`);
     const change = (item: ResultFragment): ResultFragment => (back.has(item.id) ? { ...item, status: 'NEW' } : item);
     results.change((nodes) => nodes.map(change));
     if (found) setFound(change(found));
-    setChosen(new Set());
+    if (isDone) close();
+    if (isDone) setChosen(new Set());
+  }
+
+  function close() {
+    setSure(null);
+    setComment('');
+    setTrouble(null);
   }
 
   async function remove() {
     const ids = picked.map((item) => item.id);
     const data = await act(RemoveItemsDocument, { projectId: id, itemIds: ids });
     if (!data) return;
-    setSure(false);
+    setSure(null);
     finds.current += 1; // what is still being looked for may be what was removed
     results.change((nodes) => nodes.filter((item) => !ids.includes(item.id)));
     setFound(null);
@@ -119,11 +137,11 @@ export function Results() {
           </p>
         )}
         <div className="actions bar-of-list">
-          <button type="button" disabled={!picked.length || picked.length > MOST || busy} onClick={() => setSure(true)}>
+          <button type="button" disabled={!picked.length || picked.length > MOST || busy} onClick={() => setSure('remove')}>
             Remove {picked.length > 0 && number(picked.length)}
           </button>
-          <button type="button" disabled={!skipped.length || skipped.length > MOST || busy} onClick={() => void putBack()}>
-            Put back into the queue {skipped.length > 0 && number(skipped.length)}
+          <button type="button" disabled={!returning || returning > MOST || busy} onClick={() => (finished.length ? setSure('back') : void putBack())}>
+            Put back into the queue {returning > 0 && number(returning)}
           </button>
           {found ? (
             <button
@@ -142,7 +160,7 @@ export function Results() {
           )}
         </div>
         {picked.length > MOST && <p className="muted">You can remove at most {MOST} items at once.</p>}
-        {status === 'SKIPPED' || !picked.length || skipped.length === picked.length ? null : <p className="muted">Only skipped items can be put back. To change a finished one, correct it under Review.</p>}
+        {returning < picked.length && <p className="muted">Skipped and finished items can be put back. What you have finished yourself is for another reviewer.</p>}
         {!sure && <TroubleNote trouble={trouble} />}
         <Pages of={found ? { ...results, hasMore: false } : results}>
           <Table items={items} chosen={chosen} onPick={pick} onPickAll={(all) => setChosen(new Set(all ? items.map((item) => item.id) : []))} onOpen={setOpened} />
@@ -156,20 +174,18 @@ export function Results() {
       <Exports />
       <Removals key={removed} onRestored={readAgain} />
       {opened && <CardDialog card={opened} onClose={() => setOpened(null)} />}
-      {sure && (
-        <Confirm
-          title={`Remove ${number(picked.length)} ${picked.length === 1 ? 'item' : 'items'}?`}
-          yes={picked.length === 1 ? 'Remove it' : 'Remove them'}
-          busy={busy}
-          trouble={trouble}
-          onYes={remove}
-          onClose={() => {
-            setSure(false);
-            setTrouble(null);
-          }}
-        >
+      {sure === 'remove' && (
+        <Confirm title={`Remove ${number(picked.length)} ${picked.length === 1 ? 'item' : 'items'}?`} yes={picked.length === 1 ? 'Remove it' : 'Remove them'} busy={busy} trouble={trouble} onYes={remove} onClose={close}>
           <p>What you remove, and what was found out about it, is no longer shown or handed out. You can bring it back for 30 days.</p>
         </Confirm>
+      )}
+      {sure === 'back' && (
+        <FormDialog title={`Put ${number(returning)} ${returning === 1 ? 'item' : 'items'} back into the queue?`} yes="Put back" fields={['comment']} busy={busy} trouble={trouble} onYes={putBack} onClose={close}>
+          <p>A finished item counts as found incorrect then. It waits for who finished it, for a day at most; then for everybody.</p>
+          <Field label="Why" name="comment" hint="Who finished it reads this. It may stay empty." trouble={trouble}>
+            {(wiring) => <textarea {...wiring} data-first rows={3} maxLength={2000} value={comment} onChange={(event) => setComment(event.target.value)} />}
+          </Field>
+        </FormDialog>
       )}
     </div>
   );
