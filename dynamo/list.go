@@ -11,6 +11,7 @@ import (
 type Listing[T any] struct {
 	Span       Span
 	Descending bool // the order of the list is the reverse of the order of its keys
+	RowsOfOne  int  // how many rows there may be of one thing that counts once; 0 is 1
 	Decode     func(item Item, row *T) error
 	Skips      func(row T) bool                      // reports rows that are of no list like this one; nil when all are of it
 	Position   func(row T) string                    // what a cursor keeps of a row
@@ -23,7 +24,7 @@ type Listing[T any] struct {
 func (l Listing[T]) In(w page.Window) Span {
 	s := l.Span
 	s.Backward = w.Backward != l.Descending
-	s.Limit = w.Limit + 1
+	s.Limit = (w.Limit + 1) * max(l.RowsOfOne, 1)
 	if w.From != "" {
 		s.Start = l.startAt(w.From)
 	}

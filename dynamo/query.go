@@ -16,7 +16,7 @@ import (
 type index struct {
 	name     string // "" for the table
 	prefixed bool   // the name has the prefix of the tables
-	pk, SK   string
+	PK, SK   string
 	number   bool // the sort key is a number
 	local    bool // shares its partition key with the table, hence can be read consistently
 }
@@ -24,21 +24,21 @@ type index struct {
 // The indexes of the tables.
 var (
 	// GSI1 and GSI2 are global, LSI1 is local; all are of the notes table.
-	GSI1 = index{name: "GSI1", pk: "GSI1PK", SK: "GSI1SK"}
-	GSI2 = index{name: "GSI2", pk: "GSI2PK", SK: "GSI2SK"}
-	LSI1 = index{name: "LSI1", pk: "PK", SK: "LSI1SK", local: true}
+	GSI1 = index{name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}
+	GSI2 = index{name: "GSI2", PK: "GSI2PK", SK: "GSI2SK"}
+	LSI1 = index{name: "LSI1", PK: "PK", SK: "LSI1SK", local: true}
 
 	// EntitiesByType lists the entities of a type, the last changed first or last.
-	EntitiesByType = index{name: "entities_by_type", prefixed: true, pk: "_scope_type_key", SK: "_updated"}
+	EntitiesByType = index{name: "entities_by_type", prefixed: true, PK: "_scope_type_key", SK: "_updated"}
 	// ReverseRelationships lists what points to an object.
-	ReverseRelationships = index{name: "reverse_relationships", prefixed: true, pk: "_object_key", SK: "_index", number: true}
+	ReverseRelationships = index{name: "reverse_relationships", prefixed: true, PK: "_object_key", SK: "_index", number: true}
 	// IndexLookup finds entities by what they have in an index.
-	IndexLookup = index{name: "index_lookup", prefixed: true, pk: "_scope_index_name", SK: "_index_key"}
+	IndexLookup = index{name: "index_lookup", prefixed: true, PK: "_scope_index_name", SK: "_index_key"}
 
 	// TagsByValue, TagsByLetter and TagsByFile are what tags on items are searched by.
-	TagsByValue  = index{name: "tags_by_value", prefixed: true, pk: "queryId", SK: "valueOrder"}
-	TagsByLetter = index{name: "tags_by_letter", prefixed: true, pk: "letterId", SK: "valueOrder"}
-	TagsByFile   = index{name: "tags_by_file", prefixed: true, pk: "fileId", SK: "valueOrder"}
+	TagsByValue  = index{name: "tags_by_value", prefixed: true, PK: "queryId", SK: "valueOrder"}
+	TagsByLetter = index{name: "tags_by_letter", prefixed: true, PK: "letterId", SK: "valueOrder"}
+	TagsByFile   = index{name: "tags_by_file", prefixed: true, PK: "fileId", SK: "valueOrder"}
 )
 
 // IndexName returns the full name of an index.
@@ -80,7 +80,7 @@ func (s Span) empty() bool { return s.High != "" && !s.Index.number && s.Low > s
 // condition writes the range of the span. DynamoDB takes one condition on a sort key, and refuses names and values that
 // none mentions.
 func (s Span) condition(in *dynamodb.QueryInput) {
-	names, values := map[string]string{"#pk": s.Index.pk}, Attrs{":pk": Str(s.PK)}
+	names, values := map[string]string{"#pk": s.Index.PK}, Attrs{":pk": Str(s.PK)}
 	text := "#pk = :pk"
 	switch {
 	case s.Low != "" && s.High != "":

@@ -32,7 +32,7 @@ type RowID struct {
 func (t Table) Key(k Key) Attrs { return Attrs{t.PK: Str(k.PK), t.SK: Str(k.SK)} }
 
 // primary is the key of the table itself, seen as an index.
-func (t Table) primary() index { return index{pk: t.PK, SK: t.SK, local: true} }
+func (t Table) primary() index { return index{PK: t.PK, SK: t.SK, local: true} }
 
 // KeyOf reads the key attributes of an item, or a key, of the table.
 func KeyOf(item Item, t Table) (Key, error) {

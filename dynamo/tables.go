@@ -64,7 +64,7 @@ func (db *DB) newTable(t Table, indexes ...index) dynamodb.CreateTableInput {
 		}
 	}
 	for _, i := range append([]index{t.primary()}, indexes...) {
-		define(i.pk, types.ScalarAttributeTypeS)
+		define(i.PK, types.ScalarAttributeTypeS)
 		if i.number {
 			define(i.SK, types.ScalarAttributeTypeN)
 		} else {
@@ -80,7 +80,7 @@ func (db *DB) newIndex(i index, projection *types.Projection) types.GlobalSecond
 
 func (i index) schema() []types.KeySchemaElement {
 	return []types.KeySchemaElement{
-		{AttributeName: aws.String(i.pk), KeyType: types.KeyTypeHash},
+		{AttributeName: aws.String(i.PK), KeyType: types.KeyTypeHash},
 		{AttributeName: aws.String(i.SK), KeyType: types.KeyTypeRange},
 	}
 }

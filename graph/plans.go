@@ -1216,6 +1216,15 @@ var planned = map[string]lean.Type{
 		"message": {At: 1, Of: "", Resolved: false},
 		"current": {At: 2, Of: "User", Resolved: false},
 	}},
+	"UserConnection": {Implements: userConnectionImplementors, Fields: map[string]lean.TypeField{
+		"edges":    {At: 1, Of: "UserEdge", Resolved: false},
+		"nodes":    {At: 2, Of: "User", Resolved: false},
+		"pageInfo": {At: 3, Of: "PageInfo", Resolved: false},
+	}},
+	"UserEdge": {Implements: userEdgeImplementors, Fields: map[string]lean.TypeField{
+		"cursor": {At: 1, Of: "", Resolved: false},
+		"node":   {At: 2, Of: "User", Resolved: false},
+	}},
 	"UserStatistics": {Implements: userStatisticsImplementors, Fields: map[string]lean.TypeField{
 		"user":      {At: 1, Of: "User", Resolved: true},
 		"finished":  {At: 2, Of: "", Resolved: false},
@@ -9074,6 +9083,68 @@ func (ec *executionContext) appendUserConflict(w *lean.Writer, p *lean.Plan, obj
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendUserConnection(w *lean.Writer, p *lean.Plan, obj *page.List[user.User]) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"UserConnection"`...)
+		case 1: // edges
+			w.B = append(w.B, '[')
+			for i := range obj.Edges {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendUserEdge(w, f.Below, &obj.Edges[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 2: // nodes
+			v := obj.Nodes()
+			w.B = append(w.B, '[')
+			for i := range v {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendUser(w, f.Below, &v[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 3: // pageInfo
+			if !ec.appendPageInfo(w, f.Below, &obj.PageInfo) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendUserEdge(w *lean.Writer, p *lean.Plan, obj *page.Edge[user.User]) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"UserEdge"`...)
+		case 1: // cursor
+			v := obj.Cursor()
+			w.B = (v).AppendGQL(w.B)
+		case 2: // node
+			if !ec.appendUser(w, f.Below, &obj.Node) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendUserStatistics(w *lean.Writer, p *lean.Plan, obj *labelling.UserStatistics) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -11646,6 +11717,20 @@ func (ec *executionContext) appendNUploadHeader2ᚕgithubᚗcomᚋtaggieᚋtaggi
 	return true
 }
 
+func (ec *executionContext) appendNUser2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUserᚄ(w *lean.Writer, p *lean.Plan, v []user.User) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendUser(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
 func (ec *executionContext) appendNUser2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(w *lean.Writer, p *lean.Plan, v []*user.User) bool {
 	w.B = append(w.B, '[')
 	for i := range v {
@@ -11655,6 +11740,20 @@ func (ec *executionContext) appendNUser2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋi
 		if v[i] == nil {
 			w.Null()
 		} else if !ec.appendUser(w, p, v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
+func (ec *executionContext) appendNUserEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w *lean.Writer, p *lean.Plan, v []page.Edge[user.User]) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendUserEdge(w, p, &v[i]) {
 			return false
 		}
 	}

@@ -23,6 +23,7 @@ import (
 // Loaders holds the loaders of one response.
 type Loaders struct {
 	Users     *Loader[user.ID, user.User]
+	AllUsers  *Loader[AllUsers, page.Slice[user.User]]
 	BlockedBy *Loader[ListOf, page.Slice[user.Block]]
 	noteLoaders
 	entityLoaders
@@ -37,6 +38,12 @@ type Loaders struct {
 // ListOf asks for a page of a list of a user.
 type ListOf struct {
 	User   user.ID
+	Window page.Window
+}
+
+// AllUsers asks for a page of the list of users, of those who are found by the prefix.
+type AllUsers struct {
+	Prefix string
 	Window page.Window
 }
 
@@ -103,6 +110,9 @@ func New(ctx context.Context, from Sources, shows Shows) *Loaders {
 	r := &response{ctx: ctx, observe: from.Observe}
 	l := &Loaders{
 		Users: register(r, "users", from.Users.ListByID),
+		AllUsers: registerList(r, "allUsers", func(ctx context.Context, k AllUsers) (page.Slice[user.User], error) {
+			return from.Users.ListAll(ctx, k.Prefix, k.Window)
+		}),
 		BlockedBy: registerList(r, "blockedBy", func(ctx context.Context, k ListOf) (page.Slice[user.Block], error) {
 			return from.Users.ListBlocked(ctx, k.User, k.Window)
 		}),

@@ -5,6 +5,7 @@ package users
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -200,15 +201,42 @@ func (db Store) CreateUser(ctx context.Context, u user.User, issuer, subject str
 func lockEmail(u user.User) dynamo.Action {
 	row := dynamo.NotesTable.Key(emailKey(user.FoldEmail(u.Email)))
 	row["user_id"] = dynamo.Str(string(u.ID))
+	row["GSI1PK"], row["GSI1SK"] = dynamo.Str(keys.UsersPK), dynamo.Str(byEmail(u))
+	row["GSI2PK"], row["GSI2SK"] = row["GSI1PK"], row["GSI1SK"]
 	return dynamo.Action{Table: dynamo.NotesTable, Item: row, Condition: "attribute_not_exists(PK) OR user_id = :self", Values: dynamo.Attrs{":self": dynamo.Str(string(u.ID))},
 		Failed: func(dynamo.Attrs) error { return user.ErrEmailTaken }}
 }
 
-// UpdateUser changes the profile, and moves the lock when the address changes. What the profile counts stays.
+// UpdateUser changes the profile, and moves the lock when the address changes. What the profile counts stays. A user without entries gets them.
 //
 // Index: primary. Key: USER#<id>/PROFILE on condition of its version, EMAIL#<old>/… and EMAIL#<new>/UNIQUE_EMAILS.
-// Cost: 1 TransactWriteItems of 1 or 3 rows.
+// Cost: 1 TransactWriteItems of 1 or 3 rows; where the user has no entries and keeps the address, another one of 2 rows.
 func (db Store) UpdateUser(ctx context.Context, before, after user.User, once idempotency.Key) error {
+	if before == after { // nothing to change, but a key to record
+		return db.Transact(ctx, nil, once)
+	}
+	profile := changeProfile(before, after)
+	if from, to := user.FoldEmail(before.Email), user.FoldEmail(after.Email); from != to {
+		return db.Transact(ctx, []dynamo.Action{profile, lockEmail(after), {Table: dynamo.NotesTable, Key: emailKey(from), Remove: true}}, once)
+	}
+	indexed := profile
+	indexed.Condition += " AND attribute_exists(GSI2SK)"
+	indexed.Failed = func(row dynamo.Attrs) error {
+		var current user.User
+		if err := decodeUser(dynamo.ItemOf(row), &current); row != nil && row[dynamo.GSI2.SK] == nil && err == nil && current.Version == before.Version {
+			return errWithoutEntries
+		}
+		return profile.Failed(row)
+	}
+	err := db.Transact(ctx, []dynamo.Action{indexed}, once)
+	if errors.Is(err, errWithoutEntries) {
+		return db.Transact(ctx, []dynamo.Action{changeProfile(before, after), makeFound(after)}, once)
+	}
+	return err
+}
+
+// changeProfile is the change of a profile, on condition that it is as before.
+func changeProfile(before, after user.User) dynamo.Action {
 	profile := dynamo.Action{Table: dynamo.NotesTable, Key: ProfileKey(after.ID), Signed: true, Names: map[string]string{}, Values: dynamo.Attrs{},
 		Failed: func(row dynamo.Attrs) error {
 			var conflict user.VersionConflict
@@ -230,15 +258,7 @@ func (db Store) UpdateUser(ctx context.Context, before, after user.User, once id
 	}
 	slices.Sort(sets)
 	profile.Update = "SET " + strings.Join(sets, ", ")
-	profile = profile.IfVersion(before.Version, "version")
-	if before == after { // nothing to change, but a key to record
-		return db.Transact(ctx, nil, once)
-	}
-	actions := []dynamo.Action{profile}
-	if from, to := user.FoldEmail(before.Email), user.FoldEmail(after.Email); from != to {
-		actions = append(actions, lockEmail(after), dynamo.Action{Table: dynamo.NotesTable, Key: emailKey(from), Remove: true})
-	}
-	return db.Transact(ctx, actions, once)
+	return profile.IfVersion(before.Version, "version")
 }
 
 // profile is a row of a user.
@@ -253,6 +273,8 @@ var profileRows = dynamo.LayoutOf(
 	dynamo.IndexKey("SK", func(*profile) string { return keys.ProfileSK }),
 	dynamo.IndexKey("GSI1PK", func(p *profile) string { return keys.EmailPK(user.FoldEmail(p.Email)) }),
 	dynamo.IndexKey("GSI1SK", func(p *profile) string { return keys.NoteOfUserSK(string(p.ID)) }),
+	dynamo.IndexKey("GSI2PK", func(*profile) string { return keys.UsersPK }),
+	dynamo.IndexKey("GSI2SK", func(p *profile) string { return byName(*p.User) }),
 	dynamo.OfText("user_id", func(p *profile) *user.ID { return &p.ID }),
 	dynamo.OfText("name", func(p *profile) *string { return &p.Name }),
 	dynamo.OfText("email", func(p *profile) *string { return &p.Email }),

@@ -33,6 +33,10 @@ type (
 	TagConnection = page.List[tag.Tag]
 	// TagEdge is a tag in a list.
 	TagEdge = page.Edge[tag.Tag]
+	// UserConnection is a page of users.
+	UserConnection = page.List[user.User]
+	// UserEdge is a user in a list.
+	UserEdge = page.Edge[user.User]
 	// BlockedUserConnection is a page of blocked users.
 	BlockedUserConnection = page.List[user.Block]
 	// BlockedUserEdge is a blocked user in a list.

@@ -1,13 +1,18 @@
 // Package casefold takes the differences of case out of texts that are compared.
 //
-// It knows Unicode's full case folding. It must not know what is compared: addresses and tags have normal forms of their own.
+// It knows Unicode's full case folding and canonical forms. It must not know what is compared: tags have a normal form of their own.
 package casefold
 
 import (
 	"strings"
 
 	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 )
+
+// Canonical returns the form by which texts are equal that differ in case or in normal form ("é" as one code point or as two). It is
+// Unicode's canonical caseless matching (definition D145), composed again.
+func Canonical(text string) string { return norm.NFC.String(String(norm.NFD.String(text))) }
 
 // String returns the text with Unicode's full case folding (CaseFolding.txt, C and F): texts that differ only in case become one.
 func String(text string) string { return strings.Map(cherokee, cases.Fold().String(text)) }

@@ -15,6 +15,7 @@ import (
 
 	truth "github.com/taggie/taggie/dynamo/labelling"
 	"github.com/taggie/taggie/dynamo/projects"
+	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/app"
 	"github.com/taggie/taggie/internal/config"
 	"github.com/taggie/taggie/internal/fault"
@@ -24,10 +25,11 @@ import (
 	"github.com/taggie/taggie/internal/queue"
 )
 
-// RebuildCommand rebuilds queues and statistics.
+// RebuildCommand rebuilds queues and statistics, or the list of users.
 type RebuildCommand struct {
-	Project string `xor:"which" required:"" help:"Id of the project, as the API gives it. Not with --all."`
-	All     bool   `xor:"which" required:"" help:"All projects there are. Not with --project. Labellers wait while their project is rebuilt."`
+	Users   bool   `xor:"which" required:"" help:"The list of users, for administrators. Users who are in it stay so."`
+	Project string `xor:"which" required:"" help:"Id of the project, as the API gives it."`
+	All     bool   `xor:"which" required:"" help:"All projects there are. Labellers wait while their project is rebuilt."`
 }
 
 const (
@@ -37,8 +39,12 @@ const (
 	rebuildPatience = 2 * time.Minute
 )
 
-// Run rebuilds queues and statistics, beside running servers or without any. Meanwhile nothing is handed out in the projects.
+// Run rebuilds queues and statistics, beside running servers or without any. Meanwhile nothing is handed out in the projects. Or it puts into the list
+// of users who is not in it.
 func (c RebuildCommand) Run(ctx context.Context, t *Terminal) error {
+	if c.Users {
+		return rebuildUsers(ctx, t)
+	}
 	var one project.ID
 	if !c.All {
 		id, err := gid.Parse(c.Project)
@@ -68,6 +74,22 @@ func (c RebuildCommand) Run(ctx context.Context, t *Terminal) error {
 		return fmt.Errorf("project %s: %w", c.Project, err)
 	}
 	return nil
+}
+
+func rebuildUsers(ctx context.Context, t *Terminal) error {
+	cfg, err := config.LoadStores(t.Environ)
+	if err != nil {
+		return err
+	}
+	cfg.Redis = config.Redis{Mode: config.RedisNone}
+	s, err := app.OpenStores(ctx, cfg, app.StoresFor{Beside: true, Stderr: t.Stderr})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	all, indexed, err := users.Store{DB: s.DB}.IndexUsers(ctx)
+	_, printed := fmt.Fprintf(t.Stdout, "Looked at %d users. %d of them were not in the list.\n", all, indexed)
+	return errors.Join(err, printed)
 }
 
 // rebuilding makes queues anew, and shows how that goes.

@@ -27,6 +27,17 @@ func Self(ctx context.Context) (viewer.UserID, error) {
 	return "", SignUpFirst()
 }
 
+// AdminsOnly refuses everybody who is no administrator. Faults: Unauthenticated, Forbidden.
+func AdminsOnly(ctx context.Context) error {
+	switch v := viewer.From(ctx); {
+	case v.Admin():
+		return nil
+	case v.Anonymous():
+		return fault.New(fault.Unauthenticated, "sign in as an administrator first")
+	}
+	return fault.New(fault.Forbidden, "only an administrator may do this")
+}
+
 // First returns the one result of a list of one.
 func First[T any](values []T, errs []error) (T, error) {
 	if len(errs) > 0 && errs[0] != nil {

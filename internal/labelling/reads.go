@@ -162,7 +162,7 @@ const MaxDeadLetters = 500
 
 // DeadLetters returns the youngest messages that nobody could handle, for administrators.
 func (s *Service) DeadLetters(ctx context.Context, n int) ([]DeadLetter, error) {
-	if err := admin(ctx); err != nil {
+	if err := domain.AdminsOnly(ctx); err != nil {
 		return nil, err
 	}
 	if n < 1 || n > MaxDeadLetters {
@@ -173,7 +173,7 @@ func (s *Service) DeadLetters(ctx context.Context, n int) ([]DeadLetter, error) 
 
 // RetryDeadLetter has a dead letter handled again, for administrators. [ErrNoDeadLetter].
 func (s *Service) RetryDeadLetter(ctx context.Context, id string) error {
-	if err := admin(ctx); err != nil {
+	if err := domain.AdminsOnly(ctx); err != nil {
 		return err
 	}
 	return s.Coordinator.RetryDeadLetter(ctx, id)
@@ -181,18 +181,8 @@ func (s *Service) RetryDeadLetter(ctx context.Context, id string) error {
 
 // DropDeadLetter forgets a dead letter, for administrators; its transition stays in the outbox, if it is there. [ErrNoDeadLetter].
 func (s *Service) DropDeadLetter(ctx context.Context, id string) error {
-	if err := admin(ctx); err != nil {
+	if err := domain.AdminsOnly(ctx); err != nil {
 		return err
 	}
 	return s.Coordinator.DropDeadLetter(ctx, id)
-}
-
-func admin(ctx context.Context) error {
-	switch v := viewer.From(ctx); {
-	case v.Admin():
-		return nil
-	case v.Anonymous():
-		return fault.New(fault.Unauthenticated, "sign in as an administrator first")
-	}
-	return fault.New(fault.Forbidden, "only an administrator may do this")
 }

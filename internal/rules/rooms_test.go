@@ -54,7 +54,7 @@ var rooms = map[string][]string{
 	"internal/score":       {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/task", "internal/viewer"}, // into projects items are imported
 	"internal/tag":         {"internal/casefold", "internal/fault", "internal/limit", "internal/viewer"},
 	"internal/task":        {},
-	"internal/user":        {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/viewer"},
+	"internal/user":        {"internal/casefold", "internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/viewer"},
 	"internal/domain":      {"internal/fault", "internal/idempotency", "internal/retry", "internal/viewer"}, // what these share
 	"internal/idempotency": {"internal/fault", "internal/limit"},
 

@@ -11,6 +11,7 @@ import (
 	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -164,6 +165,15 @@ func (s *Service) FindByEmail(ctx context.Context, email string) (ID, error) {
 		return "", fault.New(fault.NotFound, "there is no such user")
 	}
 	return id, nil
+}
+
+// ListAll lists users for administrators: all of them, or those whose address or name begins with the prefix; see [Store]. Unauthenticated
+// or Forbidden for everybody else.
+func (s *Service) ListAll(ctx context.Context, prefix string, w page.Window) (page.Slice[User], error) {
+	if err := domain.AdminsOnly(ctx); err != nil {
+		return page.Slice[User]{}, err
+	}
+	return s.o.Store.ListUsers(ctx, FoldName(prefix), w)
 }
 
 // Lookup returns the holder of an exact address, or NotFound. It tells that the address is in use, which is why it is

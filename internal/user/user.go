@@ -13,8 +13,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/taggie/taggie/internal/casefold"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -68,6 +70,9 @@ type Store interface {
 	UserIDByEmail(ctx context.Context, folded string) (ID, error)
 	// UserIDBySubject returns the user of an identity, or NotFound.
 	UserIDBySubject(ctx context.Context, issuer, subject string) (ID, error)
+	// ListUsers lists all users in the order of their folded addresses; with a prefix, which is folded, those whose address or name begins with it,
+	// each once, in the order of what begins with it; of address and name that is the first one. It may miss a change that was acknowledged a moment ago.
+	ListUsers(ctx context.Context, prefix string, w page.Window) (page.Slice[User], error)
 	// RevokedByID returns for each id until when issued tokens are revoked, in the order of ids: zero for who was never
 	// revoked, or does not exist. It sees every acknowledged write.
 	RevokedByID(ctx context.Context, ids []ID) ([]time.Time, []error)
@@ -87,6 +92,11 @@ type Store interface {
 
 // FoldEmail returns the form under which an address is unique, as [viewer.FoldEmail] has it.
 func FoldEmail(email string) string { return viewer.FoldEmail(email) }
+
+// FoldName returns the form of a name, or of the beginning of a name or an address, by which users are found.
+func FoldName(name string) string {
+	return casefold.Canonical(strings.TrimLeftFunc(name, unicode.IsSpace))
+}
 
 func parseName(name string) (string, error) {
 	name = strings.TrimSpace(name)

@@ -35,11 +35,8 @@ type Identity struct {
 func (i Identity) IssuedBy(moment time.Time) bool { return !i.IssuedAt.After(moment) }
 
 // FoldEmail returns the form by which addresses are compared, wherever that is done: spellings that differ in case, in normal
-// form ("é" as one code point or as two) or in the white space around them are one address. It is Unicode's canonical caseless
-// matching (definition D145), composed again.
-func FoldEmail(email string) string {
-	return norm.NFC.String(casefold.String(norm.NFD.String(strings.TrimSpace(email))))
-}
+// form or in the white space around them are one address; see [casefold.Canonical].
+func FoldEmail(email string) string { return casefold.Canonical(strings.TrimSpace(email)) }
 
 // MayUse reports whether the identity may call the address its own: the issuer verified exactly this one, or the issuer is
 // the embedded one. Only the normal form and the case of ASCII letters are disregarded: mailboxes that look alike in Unicode ("ſ" for

@@ -22,6 +22,7 @@ var arguments = map[string]string{
 	"Query.nodes":       `(ids: [$it])`,
 	"Query.user":        `(id: $owner)`,
 	"Query.userByEmail": `(email: $ownerEmail)`,
+	"Query.users":       `(prefix: $ownerEmail)`,
 	"Query.note":        `(id: $note)`,
 	"User.tag":          `(value: "WalkSecret")`,
 	"Query.scope":       `(id: $scope)`,

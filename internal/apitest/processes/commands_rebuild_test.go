@@ -132,6 +132,20 @@ func TestRebuildNeedsNoServer(t *testing.T) {
 	require.ErrorContains(t, err, "the queue does not answer")
 }
 
+func TestRebuildPutsUsersIntoTheList(t *testing.T) {
+	t.Parallel()
+	env := []string{"TAGGIE_DATA=" + t.TempDir()}
+	s, stop := start(t, env, apitest.FreePort(t))
+	signedUp(s, env, "ada@example.com")
+	out, err := apitest.Run(t, env, cli.RebuildCommand{Users: true}.Run)
+	require.NoError(t, err)
+	assert.Equal(t, "Looked at 1 users. 0 of them were not in the list.\n", out)
+	stop()
+	out, err = apitest.Run(t, env, cli.RebuildCommand{Users: true}.Run)
+	require.NoError(t, err, "it needs no server")
+	assert.Equal(t, "Looked at 1 users. 0 of them were not in the list.\n", out)
+}
+
 func TestRebuildFindsTheRedisOfTheServerOnly(t *testing.T) {
 	env := []string{"TAGGIE_DATA=" + t.TempDir()}
 	url, _ := ownRedis(t)

@@ -40,6 +40,9 @@ func Suite(t *testing.T, open storetest.Open) {
 		"BlockedUsersAreListed":             testBlockedUsers,
 		"AKeyOfABlockCountsOnce":            testKeysOfBlocks,
 		"BlocksOfManyAtOnce":                testManyBlocks,
+		"AllUsersAreListed":                 testAllUsersAreListed,
+		"UsersAreFoundByTheirBeginning":     testUsersAreFoundByTheirBeginning,
+		"WhoChangesIsFoundAnew":             testWhoChangesIsFoundAnew,
 	})
 }
 
