@@ -32,8 +32,8 @@ func (w Want) Read(item Item) (err error) {
 //
 // A key that is wanted twice is read once. Keys go in chunks of 100, mixed over tables, which run concurrently within
 // the bound. What DynamoDB leaves unprocessed is asked for again until the deadline. The result is aligned with wants:
-// nil for a row that was read and decoded, [ErrMissing] for one that does not exist, and an Unavailable fault for one
-// that could not be read; one row's error is never another's.
+// nil for a row that was read and decoded, [ErrMissing] for one that does not exist, an Outdated fault for one of a later format than
+// [NewestFormat], and an Unavailable fault for one that could not be read; one row's error is never another's.
 //
 // Index: primary. Key: the table's own, of each row, strongly consistent. Cost: ⌈distinct keys/100⌉ BatchGetItem;
 // ⌈distinct keys/10⌉ TransactGetItems where [idempotency.Serializable] asks for it.
@@ -128,7 +128,7 @@ func (db *DB) readOnce(ctx context.Context, b *batch, rows []wantedRow) (int, er
 		}
 		if at >= 0 {
 			next = at + 1
-			b.report(&rows[at], item.Item, nil)
+			b.report(&rows[at], item.Item, db.readable(b.wants[rows[at].first].Table, item.Item))
 		}
 	}
 	for i := range rows {

@@ -83,7 +83,7 @@ func (c Checking) Walk(ctx context.Context) (found []Misfit, further int, err er
 		for {
 			var rows []checkedRow
 			unknown, all := 0, 0
-			next, err := c.DB.ScanPage(ctx, &in, func(item Item) error {
+			next, err := c.DB.scanPage(ctx, &in, func(item Item) error {
 				key, err := KeyOf(item, t)
 				if all++; err != nil {
 					return err
@@ -91,7 +91,10 @@ func (c Checking) Walk(ctx context.Context) (found []Misfit, further int, err er
 				kind := c.kind(t, key)
 				if kind == nil {
 					unknown++
-					return nil
+					if c.DB.readable(t, item) == nil {
+						return nil
+					}
+					kind = anyKind(t)
 				}
 				rows = append(rows, c.row(kind, key, item))
 				return nil
@@ -131,8 +134,10 @@ func (c Checking) Again(ctx context.Context, misfits []Misfit) ([]Misfit, error)
 	still := make([][]Misfit, len(misfits))
 	errs := c.DB.Each(len(misfits), func(i int) error {
 		m := misfits[i]
-		at := slices.IndexFunc(c.Kinds, func(k RowKind) bool { return k.Name == m.Kind && k.Table.Name == m.Table })
-		kind := &c.Kinds[at]
+		kind := anyKind(tableOf(m.Table))
+		if at := slices.IndexFunc(c.Kinds, func(k RowKind) bool { return k.Name == m.Kind && k.Table.Name == m.Table }); at >= 0 {
+			kind = &c.Kinds[at]
+		}
 		var row checkedRow
 		there, err := c.DB.Get(ctx, kind.Table, m.Key, func(item Item) error {
 			row = c.row(kind, m.Key, item)
@@ -141,9 +146,17 @@ func (c Checking) Again(ctx context.Context, misfits []Misfit) ([]Misfit, error)
 		if err == nil && there {
 			still[i], err = c.lacking(ctx, []checkedRow{row})
 		}
+		if fault.Is(err, fault.Outdated) {
+			still[i], err = []Misfit{{Table: m.Table, Key: m.Key, Kind: m.Kind, Err: err}}, nil
+		}
 		return err
 	})
 	return slices.Concat(still...), errors.Join(errs...)
+}
+
+// anyKind is the kind of rows of a table that are of no kind. They need nothing, but have to be readable.
+func anyKind(t Table) *RowKind {
+	return &RowKind{Name: "a row", Table: t, Needs: func(Key, Item) ([]Need, error) { return nil, nil }}
 }
 
 // kind returns the kind of a row, nil when it is of none.
@@ -160,6 +173,9 @@ func (c Checking) row(kind *RowKind, key Key, item Item) checkedRow {
 	r := checkedRow{kind: kind, key: key}
 	r.needs, r.err = func() (_ []Need, err error) {
 		defer fault.Recovered(&err)
+		if err := c.DB.readable(kind.Table, item); err != nil {
+			return nil, err
+		}
 		return kind.Needs(key, item)
 	}()
 	return r
@@ -212,7 +228,8 @@ func (c Checking) lacking(ctx context.Context, rows []checkedRow) ([]Misfit, err
 // existWidth is how many rows are read within one deadline: 500 texts of a score have at most 5 MB.
 const existWidth = 500
 
-// Exist reports for each of the needs whether there is a row that does.
+// Exist reports for each of the needs whether there is a row that does. A row of a format that this build does not read is
+// taken for one that does.
 //
 // Index: primary. Key: of each row. Cost: ⌈n/100⌉ BatchGetItem.
 func (db *DB) Exist(ctx context.Context, needs []Need) ([]bool, error) {
@@ -236,7 +253,7 @@ func (db *DB) Exist(ctx context.Context, needs []Need) ([]bool, error) {
 	for first := 0; first < len(wants); first += existWidth {
 		for i, err := range db.BatchGet(ctx, wants[first:min(first+existWidth, len(wants))]) {
 			switch {
-			case err == nil:
+			case err == nil, fault.Is(err, fault.Outdated): // which row it is, only a newer server can tell
 				there[of[first+i]] = true
 			case !errors.Is(err, ErrMissing):
 				return nil, err

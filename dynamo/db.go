@@ -46,6 +46,7 @@ type DB struct {
 	Quiet       time.Duration                            // see [Quiet]; shorter in tests
 	onTask      func()                                   // see [DB.OnTask]
 	tallies     *tallies                                 // see [DB.CountAllowances]
+	newest      int                                      // see [NewestFormat]; later in tests
 }
 
 // Options sets up a [DB].
@@ -62,7 +63,7 @@ type Options struct {
 
 // New returns a DB.
 func New(o Options) *DB {
-	db := &DB{prefix: o.TablePrefix, Concurrency: o.Concurrency, Now: o.Now, Pause: pause, Prepared: maxPrepared, Quiet: Quiet}
+	db := &DB{prefix: o.TablePrefix, Concurrency: o.Concurrency, Now: o.Now, Pause: pause, Prepared: maxPrepared, Quiet: Quiet, newest: NewestFormat}
 	if db.Concurrency == 0 {
 		db.Concurrency = 16
 	}

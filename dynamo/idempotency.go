@@ -71,7 +71,7 @@ func (db *DB) remember(k idempotency.Key) Action {
 	row["result"] = &types.AttributeValueMemberL{Value: result}
 	row["expires_at"] = Number(k.ExpiresAt.Unix())
 	return Action{
-		Table: NotesTable, Item: row,
+		Table: NotesTable, Item: row, remembers: true,
 		Condition: "attribute_not_exists(PK) OR expires_at <= :now",
 		Values:    Attrs{":now": Number(db.Now().Unix())},
 		Failed: func(row Attrs) error {

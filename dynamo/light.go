@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,8 +18,15 @@ type Projection struct {
 // Projections are the projections of reads, by the full name of the table or index. What has none returns everything.
 type Projections map[string]Projection
 
-// ProjectionOf makes reads return these attributes only.
+// ProjectionOf makes reads return these attributes only, and the format of the row.
 func ProjectionOf(attributes ...string) Projection {
+	if !slices.Contains(attributes, FormatAttribute) {
+		attributes = append(attributes[:len(attributes):len(attributes)], FormatAttribute)
+	}
+	return projectionOf(attributes...)
+}
+
+func projectionOf(attributes ...string) Projection {
 	p := Projection{Names: make(map[string]string, len(attributes))}
 	aliases := make([]string, len(attributes))
 	for i, attribute := range attributes {

@@ -6,6 +6,8 @@ type node struct {
 	of   span   // a text without its quotes; an item, and something of an unknown type, whole
 	next uint32 // the node behind this one and what is within it
 	kind kind
+	// format is that of an item that says one; see [DB.readable]. It fits into what is left of 32 bytes.
+	format uint16
 }
 
 // kind is the type of an attribute value.
@@ -34,8 +36,10 @@ func (s *scanner) item() (uint32, error) {
 	s.peek()
 	from, i := s.at, len(s.nodes)
 	s.nodes = append(s.nodes, node{kind: isMap})
+	s.format = 0
 	err := s.attributes(0)
 	n := &s.nodes[i]
+	n.format = s.format
 	n.of, n.next = span{from: uint32(from), to: uint32(s.at)}, uint32(len(s.nodes))
 	return uint32(i), err
 }
@@ -57,8 +61,13 @@ func (s *scanner) attributes(depth int) error {
 		if !s.take(':') {
 			return s.fail("a colon")
 		}
+		at := len(s.nodes)
 		if err := s.value(name, depth); err != nil {
 			return err
+		}
+		if depth == 0 && s.isFormat(name) {
+			n := &s.nodes[at]
+			s.format = formatOf(n.kind, string(s.bytes(n.of)))
 		}
 		if s.take(',') {
 			continue
@@ -68,6 +77,11 @@ func (s *scanner) attributes(depth int) error {
 		}
 		return nil
 	}
+}
+
+// isFormat reports whether an attribute is [FormatAttribute].
+func (s *scanner) isFormat(name span) bool {
+	return (name.to-name.from == uint32(len(FormatAttribute)) || name.escaped) && string(s.bytes(name)) == FormatAttribute
 }
 
 // value keeps an attribute value: an object with one member, whose name is the type.

@@ -19,14 +19,15 @@ type index struct {
 	PK, SK   string
 	number   bool // the sort key is a number
 	local    bool // shares its partition key with the table, hence can be read consistently
+	partial  bool // has some attributes of its rows only
 }
 
 // The indexes of the tables.
 var (
 	// GSI1 and GSI2 are global, LSI1 is local; all are of the notes table.
 	GSI1 = index{name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}
-	GSI2 = index{name: "GSI2", PK: "GSI2PK", SK: "GSI2SK"}
-	LSI1 = index{name: "LSI1", PK: "PK", SK: "LSI1SK", local: true}
+	GSI2 = index{name: "GSI2", PK: "GSI2PK", SK: "GSI2SK", partial: true}
+	LSI1 = index{name: "LSI1", PK: "PK", SK: "LSI1SK", local: true, partial: true}
 
 	// EntitiesByType lists the entities of a type, the last changed first or last.
 	EntitiesByType = index{name: "entities_by_type", prefixed: true, PK: "_scope_type_key", SK: "_updated"}
@@ -36,9 +37,9 @@ var (
 	IndexLookup = index{name: "index_lookup", prefixed: true, PK: "_scope_index_name", SK: "_index_key"}
 
 	// TagsByValue, TagsByLetter and TagsByFile are what tags on items are searched by.
-	TagsByValue  = index{name: "tags_by_value", prefixed: true, PK: "queryId", SK: "valueOrder"}
-	TagsByLetter = index{name: "tags_by_letter", prefixed: true, PK: "letterId", SK: "valueOrder"}
-	TagsByFile   = index{name: "tags_by_file", prefixed: true, PK: "fileId", SK: "valueOrder"}
+	TagsByValue  = index{name: "tags_by_value", prefixed: true, PK: "queryId", SK: "valueOrder", partial: true}
+	TagsByLetter = index{name: "tags_by_letter", prefixed: true, PK: "letterId", SK: "valueOrder", partial: true}
+	TagsByFile   = index{name: "tags_by_file", prefixed: true, PK: "fileId", SK: "valueOrder", partial: true}
 )
 
 // IndexName returns the full name of an index.
@@ -100,7 +101,8 @@ func (s Span) condition(in *dynamodb.QueryInput) {
 }
 
 // Query reads the rows of a span in order and hands each to decode, until it returns false, the limit is reached, or the
-// span is read. It returns the key to go on with, nil at the end of the span. Everything in Taggie that reads a range of
+// span is read. It returns the key to go on with, nil at the end of the span. A row of a later format than [NewestFormat] is a fault of kind
+// Outdated, and so is the page that it is on. Everything in Taggie that reads a range of
 // rows comes here. Reads of the table and its local indexes are strongly consistent, those of others eventually.
 //
 // Cost: one Query per started megabyte of rows.
@@ -139,7 +141,7 @@ func (db *DB) query(ctx context.Context, s Span, decode func(items []found) (mor
 		wanted = db.project[*in.IndexName]
 	}
 	if s.Keys {
-		wanted = ProjectionOf(s.Table.PK, s.Table.SK)
+		wanted = keysOnly(s)
 	}
 	if in.ProjectionExpression = wanted.Expression; wanted.Expression != nil {
 		maps.Copy(in.ExpressionAttributeNames, wanted.Names)
@@ -148,7 +150,7 @@ func (db *DB) query(ctx context.Context, s Span, decode func(items []found) (mor
 		if s.Limit > 0 {
 			in.Limit = aws.Int32(int32(min(left, most)))
 		}
-		n, last, more, err := db.queryPage(ctx, &in, decode)
+		n, last, more, err := db.queryPage(ctx, s.Table, &in, decode)
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +164,16 @@ func (db *DB) query(ctx context.Context, s Span, decode func(items []found) (mor
 	}
 }
 
-func (db *DB) queryPage(ctx context.Context, in *dynamodb.QueryInput, decode func([]found) (bool, error)) (n int, last map[string]types.AttributeValue, more bool, err error) {
+// keysOnly are the keys of rows, and their formats where the index has them: a local one would look for them in the table, a global one refuse.
+func keysOnly(s Span) Projection {
+	p := ProjectionOf(s.Table.PK, s.Table.SK)
+	if s.Index.partial {
+		p = projectionOf(s.Table.PK, s.Table.SK)
+	}
+	return p
+}
+
+func (db *DB) queryPage(ctx context.Context, t Table, in *dynamodb.QueryInput, decode func([]found) (bool, error)) (n int, last map[string]types.AttributeValue, more bool, err error) {
 	var a answer
 	defer a.release()
 	for idle := 1; ; idle++ {
@@ -173,11 +184,16 @@ func (db *DB) queryPage(ctx context.Context, in *dynamodb.QueryInput, decode fun
 			return 0, nil, false, Failed(errors.Join(err, ctx.Err()), "the list could not be read%s", InTime(ctx))
 		}
 	}
+	for _, item := range a.items {
+		if err = db.readable(t, item.Item); err != nil {
+			return 0, nil, false, err
+		}
+	}
 	more, err = decode(a.items)
 	return len(a.items), a.last, more, err
 }
 
-// Get reads one row by key and reports whether it exists.
+// Get reads one row by key and reports whether it exists. One of a later format than [NewestFormat] is a fault of kind Outdated.
 //
 // Index: primary. Key: the table's own, strongly consistent. Cost: 1 GetItem; 1 TransactGetItems where [idempotency.Serializable] asks
 // for it.
@@ -206,6 +222,9 @@ func (db *DB) Get(ctx context.Context, table Table, key Key, decode func(item It
 		case err == nil && len(a.items) == 0:
 			return false, nil
 		case err == nil:
+			if err := db.readable(table, a.items[0].Item); err != nil {
+				return false, err
+			}
 			return true, decode(a.items[0].Item)
 		case !Repeatable(err) || !db.Pause(ctx, idle):
 			return false, Failed(errors.Join(err, ctx.Err()), "the object could not be read%s", InTime(ctx))

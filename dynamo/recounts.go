@@ -273,7 +273,7 @@ func (db *DB) ScanAll(ctx context.Context, t Table, names []string, each func(it
 	in := dynamodb.ScanInput{TableName: db.Table(t), ProjectionExpression: p.Expression, ExpressionAttributeNames: p.Names,
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	for {
-		last, err := db.ScanPage(ctx, &in, each)
+		last, err := db.ScanPage(ctx, t, &in, each)
 		if err != nil || last == nil {
 			return err
 		}
@@ -284,8 +284,18 @@ func (db *DB) ScanAll(ctx context.Context, t Table, names []string, each func(it
 	}
 }
 
-// ScanPage reads one page.
-func (db *DB) ScanPage(ctx context.Context, in *dynamodb.ScanInput, each func(item Item) error) (last Attrs, err error) {
+// ScanPage reads one page. A row of a later format than [NewestFormat] is a fault of kind Outdated.
+func (db *DB) ScanPage(ctx context.Context, t Table, in *dynamodb.ScanInput, each func(item Item) error) (last Attrs, err error) {
+	return db.scanPage(ctx, in, func(item Item) error {
+		if err := db.readable(t, item); err != nil {
+			return err
+		}
+		return each(item)
+	})
+}
+
+// scanPage reads one page, whatever the formats of the rows are.
+func (db *DB) scanPage(ctx context.Context, in *dynamodb.ScanInput, each func(item Item) error) (last Attrs, err error) {
 	ctx, cancel := Within(ctx)
 	defer cancel()
 	var a answer

@@ -18,6 +18,7 @@ type scanner struct {
 	text    []byte
 	at      int
 	nodes   []node
+	format  uint16          // of the item that is being kept; 0 while it says none
 	strings strings.Builder // see string
 }
 

@@ -1,5 +1,7 @@
 package dynamo
 
+import "slices"
+
 // Table is a table of the source documents: its name, and what its key attributes are called. Everywhere in this room a
 // row is told by a [Key], whatever its table calls the two parts of it.
 type Table struct {
@@ -26,6 +28,12 @@ var (
 type RowID struct {
 	Table Table
 	Key   Key
+}
+
+// tableOf returns the table of a name without prefix.
+func tableOf(name string) Table {
+	all := []Table{NotesTable, EntitiesMaster, RelationshipEntries, IndexEntries, ScoresTable, TagsTable}
+	return all[slices.IndexFunc(all, func(t Table) bool { return t.Name == name })]
 }
 
 // Key returns the key attributes of a row.

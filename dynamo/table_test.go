@@ -17,10 +17,10 @@ import (
 )
 
 // relation is a row that points to the object for the n-th time.
-func relation(n int) Write {
+func relation(n int) Put {
 	row := RelationshipEntries.Key(Key{"s:person:1", fmt.Sprintf("knows:%03d:person:2", n)})
 	row["_object_key"], row["_index"] = Str("s:person:2"), Number(int64(n))
-	return Write{Table: RelationshipEntries, Item: row}
+	return Put{Table: RelationshipEntries, Item: row}
 }
 
 // indexesOf reads _index of the rows of a span, and where to go on.
@@ -44,11 +44,11 @@ func indexesOf(t *testing.T, db *DB, s Span) (found []string, next Attrs) {
 func TestQueryOfAnIndexWithNumbers(t *testing.T) {
 	t.Parallel()
 	db, inj := openDB(t, nil)
-	var writes []Write
+	var writes []Put
 	for n := range 30 {
 		writes = append(writes, relation(n))
 	}
-	require.NoError(t, db.BatchWrite(t.Context(), writes))
+	require.NoError(t, db.BatchPut(t.Context(), writes))
 	var want []string
 	for n := range 30 {
 		want = append(want, fmt.Sprint(n))
@@ -97,16 +97,17 @@ func TestBatchesMixTablesWithOtherKeys(t *testing.T) {
 	inj.Throttle(faultinject.Every(3))
 	tables := []Table{NotesTable, EntitiesMaster, RelationshipEntries, IndexEntries}
 	key := func(i int) Key { return Key{fmt.Sprint("p", i), "s"} }
-	var puts, deletes []Write
+	var puts []Put
+	var deletes []RowID
 	var wants []Want
 	var read int
 	for i := range 120 {
 		of := tables[i%len(tables)]
 		row := of.Key(key(i))
 		row["n"] = Number(int64(i))
-		puts = append(puts, Write{Table: of, Item: row})
+		puts = append(puts, Put{Table: of, Item: row})
 		if i%3 == 0 {
-			deletes = append(deletes, Write{Table: of, Key: key(i)})
+			deletes = append(deletes, RowID{Table: of, Key: key(i)})
 		}
 		wants = append(wants, Want{of, key(i), func(item Item) error {
 			read++
@@ -117,12 +118,12 @@ func TestBatchesMixTablesWithOtherKeys(t *testing.T) {
 	}
 	db.Concurrency = 1 // decode counts
 	ctx := soon(t, time.Minute)
-	require.NoError(t, db.BatchWrite(ctx, puts))
+	require.NoError(t, db.BatchPut(ctx, puts))
 	for _, err := range db.BatchGet(ctx, wants) {
 		require.NoError(t, err)
 	}
 	assert.Equal(t, 120, read)
-	require.NoError(t, db.BatchWrite(ctx, deletes))
+	require.NoError(t, db.DeleteEach(ctx, deletes))
 	for i, err := range db.BatchGet(ctx, wants) {
 		if i%3 == 0 {
 			assert.Equal(t, ErrMissing, err)
@@ -133,25 +134,25 @@ func TestBatchesMixTablesWithOtherKeys(t *testing.T) {
 	assert.Empty(t, inj.Recorder().Violations())
 }
 
-func TestBatchWriteTellsWhenAChunkFailed(t *testing.T) {
+func TestBatchPutTellsWhenAChunkFailed(t *testing.T) {
 	t.Parallel()
 	db, inj := openDB(t, nil)
-	var writes []Write
+	var writes []Put
 	for n := range 100 {
 		writes = append(writes, relation(n))
 	}
-	require.NoError(t, db.BatchWrite(t.Context(), nil))
+	require.NoError(t, db.BatchPut(t.Context(), nil))
 	assert.Zero(t, inj.Recorder().Count())
 	once := inj.Fail(http.StatusBadRequest, "ValidationException", faultinject.First(1))
-	err := db.BatchWrite(t.Context(), writes)
+	err := db.BatchPut(t.Context(), writes)
 	assert.True(t, fault.Is(err, fault.Internal), "got %v", err)
 	assert.Equal(t, 4, inj.Recorder().Count(), "what is wrong is not tried again, the other chunks go on")
 	once.Stop()
 	writes[50].Item["large"] = Str(strings.Repeat("x", 400<<10))
-	assert.True(t, fault.Is(db.BatchWrite(t.Context(), writes), fault.Exhausted))
+	assert.True(t, fault.Is(db.BatchPut(t.Context(), writes), fault.Exhausted))
 	inj.NeverProcess(func(k faultinject.Key) bool { return strings.Contains(k.Attributes, "knows:099:") })
 	delete(writes[50].Item, "large")
-	assert.True(t, fault.Is(db.BatchWrite(soon(t, time.Second), writes), fault.Unavailable))
+	assert.True(t, fault.Is(db.BatchPut(soon(t, time.Second), writes), fault.Unavailable))
 }
 
 func TestNewTablesAreAsDocumented(t *testing.T) {

@@ -31,7 +31,7 @@ func (db *DB) Tables() []dynamodb.CreateTableInput {
 		db.newIndex(GSI1, all),
 		// Access lists need no more; a note's content would double its cost of writing.
 		db.newIndex(GSI2, &types.Projection{
-			ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{"note_id", "user_id", "owner_id", "permission", "shared_at"},
+			ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{FormatAttribute, "note_id", "user_id", "owner_id", "permission", "shared_at"},
 		}),
 	}
 	notes.LocalSecondaryIndexes = []types.LocalSecondaryIndex{
@@ -48,7 +48,7 @@ func (db *DB) Tables() []dynamodb.CreateTableInput {
 	}
 	tags := db.newTable(TagsTable, TagsByValue, TagsByLetter, TagsByFile)
 	// The rest of a tag is in the row that the index leads to.
-	found := &types.Projection{ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{"authorUserId", "fileUniqueId", "owner", "score", "via", "value"}}
+	found := &types.Projection{ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{FormatAttribute, "authorUserId", "fileUniqueId", "owner", "score", "via", "value"}}
 	tags.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(TagsByValue, found), db.newIndex(TagsByLetter, found), db.newIndex(TagsByFile, found)}
 	return append(made, db.newTable(ScoresTable), tags)
 }
@@ -174,7 +174,7 @@ func (db *DB) Ready(ctx context.Context) error {
 		case have.TableStatus != types.TableStatusActive && have.TableStatus != types.TableStatusUpdating:
 			return fmt.Errorf("table %s is %s", name, have.TableStatus)
 		}
-		if wrong := differences(&want, have); len(wrong) > 0 {
+		if wrong, _ := db.differences(&want, have); len(wrong) > 0 {
 			return fmt.Errorf("table %s: %s", name, strings.Join(wrong, "; "))
 		}
 	}
@@ -194,7 +194,10 @@ func (db *DB) describe(ctx context.Context, name *string) (*types.TableDescripti
 
 // compare reports what of the keys and indexes differs.
 func (db *DB) compare(want *dynamodb.CreateTableInput, have *types.TableDescription, report func(Step)) {
-	found := differences(want, have)
+	found, dated := db.differences(want, have)
+	for _, text := range dated {
+		report(Step{*want.TableName, text, true})
+	}
 	for _, text := range found {
 		report(Step{*want.TableName, text, false})
 	}
@@ -203,8 +206,9 @@ func (db *DB) compare(want *dynamodb.CreateTableInput, have *types.TableDescript
 	}
 }
 
-// differences says what of the keys and indexes is not as it should be. Indexes that nobody asked for are no difference.
-func differences(want *dynamodb.CreateTableInput, have *types.TableDescription) []string {
+// differences says what of the keys and indexes is not as it should be. Indexes that nobody asked for are no difference. Those that have all but the
+// formats of their rows are dated: they do as long as there is only one format.
+func (db *DB) differences(want *dynamodb.CreateTableInput, have *types.TableDescription) (wrong, dated []string) {
 	wanted := spelling(want.AttributeDefinitions)
 	wanted.add("key", want.KeySchema, nil)
 	for _, i := range want.GlobalSecondaryIndexes {
@@ -221,16 +225,18 @@ func differences(want *dynamodb.CreateTableInput, have *types.TableDescription) 
 	for _, i := range have.LocalSecondaryIndexes {
 		found.add("index "+*i.IndexName, i.KeySchema, i.Projection)
 	}
-	var texts []string
 	for _, what := range slices.Sorted(maps.Keys(wanted.text)) {
 		switch f, there := found.text[what]; {
 		case !there:
-			texts = append(texts, fmt.Sprintf("%s is missing, want %s", what, wanted.text[what]))
-		case f != wanted.text[what]:
-			texts = append(texts, fmt.Sprintf("%s is %s, want %s", what, f, wanted.text[what]))
+			wrong = append(wrong, fmt.Sprintf("%s is missing, want %s", what, wanted.text[what]))
+		case f == wanted.text[what]:
+		case db.newest == FirstFormat && f == strings.Replace(wanted.text[what], " "+FormatAttribute, "", 1):
+			dated = append(dated, fmt.Sprintf("%s lacks %s, which later versions of Taggie need", what, FormatAttribute))
+		default:
+			wrong = append(wrong, fmt.Sprintf("%s is %s, want %s", what, f, wanted.text[what]))
 		}
 	}
-	return texts
+	return wrong, dated
 }
 
 // spelled holds the key and the indexes of a table as texts that are equal when they are.

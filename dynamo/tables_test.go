@@ -110,7 +110,7 @@ func TestWhatDiffersIsNamed(t *testing.T) {
 	}{
 		"projection of an index": {func(in *dynamodb.CreateTableInput) {
 			in.GlobalSecondaryIndexes[1].Projection = &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}
-		}, "index GSI2 is (HASH GSI2PK S, RANGE GSI2SK S, projection KEYS_ONLY), want (HASH GSI2PK S, RANGE GSI2SK S, projection INCLUDE of note_id owner_id permission shared_at user_id)"},
+		}, "index GSI2 is (HASH GSI2PK S, RANGE GSI2SK S, projection KEYS_ONLY), want (HASH GSI2PK S, RANGE GSI2SK S, projection INCLUDE of _format note_id owner_id permission shared_at user_id)"},
 		"attributes of a projection": {func(in *dynamodb.CreateTableInput) {
 			in.GlobalSecondaryIndexes[1].Projection.NonKeyAttributes = []string{"user_id", "note_id", "owner_id", "permission"}
 		}, "index GSI2 is (HASH GSI2PK S, RANGE GSI2SK S, projection INCLUDE of note_id owner_id permission user_id), want"},
@@ -163,7 +163,27 @@ func TestTheOrderOfWhatAnEngineTellsDoesNotMatter(t *testing.T) {
 		schema := want.GlobalSecondaryIndexes[i].KeySchema
 		schema[0], schema[1] = schema[1], schema[0]
 	}
-	assert.Empty(t, differences(&want, have))
+	wrong, dated := db.differences(&want, have)
+	assert.Empty(t, wrong)
+	assert.Empty(t, dated)
+}
+
+// Indexes that were made without the formats of rows will do until there is a second format.
+func TestIndexesWithoutFormatsAreToldOf(t *testing.T) {
+	t.Parallel()
+	db := wrongly(t, func(in *dynamodb.CreateTableInput) {
+		included := in.GlobalSecondaryIndexes[1].Projection
+		included.NonKeyAttributes = slices.DeleteFunc(included.NonKeyAttributes, func(name string) bool { return name == FormatAttribute })
+	})
+	require.ErrorContains(t, db.Ready(t.Context()), "entities_master does not exist", "nothing is wrong with the first table")
+	told := func() string {
+		return strings.Join(stepsOf(t, func(report func(Step)) error { return db.CheckTables(t.Context(), report) }), "\n")
+	}
+	assert.Contains(t, told(), "index GSI2 lacks _format, which later versions of Taggie need")
+	assert.NotContains(t, told(), "PROBLEM index")
+	db.newest = FirstFormat + 1
+	require.ErrorContains(t, db.Ready(t.Context()), "index GSI2 is (HASH GSI2PK S, RANGE GSI2SK S, projection INCLUDE of note_id")
+	assert.Contains(t, told(), "PROBLEM index GSI2")
 }
 
 // Clients name attributes of entities as they like: an expires_at of theirs must not make DynamoDB remove rows.

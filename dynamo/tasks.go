@@ -243,16 +243,16 @@ func TaskActions(of []task.Task) []Action {
 
 // ForgetTasks removes the tasks of some kinds that are about a scope, also those that somebody works on, who notices when they end.
 //
-// Index: primary. Key: _subject_key = taggie:Tasks:<shard>, for each shard. Cost: 1 Query per shard (4), one more per started megabyte, and ⌈n/25⌉ BatchWriteItem.
+// Index: primary. Key: _subject_key = taggie:Tasks:<shard>, for each shard. Cost: 1 Query per shard (4), one more per started megabyte, and n DeleteItem.
 func (db *DB) ForgetTasks(ctx context.Context, scope string, kinds ...task.Kind) error {
 	shards := keys.TaskSubjectKeys()
-	found := make([][]Write, len(shards))
+	found := make([][]RowID, len(shards))
 	if err := errors.Join(db.Each(len(shards), func(i int) error {
 		_, err := db.Query(ctx, Span{Table: RelationshipEntries, PK: shards[i]}, func(item Item) (bool, error) {
 			var r taskRecord
 			err := decodeTask(item, &r)
 			if r.Scope == scope && slices.Contains(kinds, r.Kind) {
-				found[i] = append(found[i], Write{Table: RelationshipEntries, Key: TaskKey(r.Task)})
+				found[i] = append(found[i], RowID{Table: RelationshipEntries, Key: TaskKey(r.Task)})
 			}
 			return true, err
 		})
@@ -260,5 +260,5 @@ func (db *DB) ForgetTasks(ctx context.Context, scope string, kinds ...task.Kind)
 	})...); err != nil {
 		return err
 	}
-	return db.BatchWrite(ctx, slices.Concat(found...))
+	return db.DeleteEach(ctx, slices.Concat(found...))
 }

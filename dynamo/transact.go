@@ -18,7 +18,8 @@ import (
 // Attrs is a row, or the values of an expression.
 type Attrs = map[string]types.AttributeValue
 
-// Action is one write of a transaction. The condition is about the row as it is before the transaction.
+// Action is one write of a transaction. The condition is about the row as it is before the transaction. Besides, each action fails at a row of a
+// later format than [NewestFormat].
 type Action struct {
 	Table     Table
 	Key       Key    // of a delete, update or check
@@ -27,6 +28,7 @@ type Action struct {
 	Signed    bool   // the update, which only sets, leaves the token of the transaction, as puts on a condition do
 	Remove    bool   // delete the row
 	task      bool   // it records a task, which [DB.OnTask] is told of
+	remembers bool   // it records an idempotency key
 	Condition string // "" for none
 	Names     map[string]string
 	Values    Attrs
@@ -38,24 +40,21 @@ type Action struct {
 func Reserved(name string) map[string]string { return map[string]string{"#" + name: name} }
 
 func (db *DB) item(a Action) types.TransactWriteItem {
-	var condition *string
-	if a.Condition != "" {
-		condition = &a.Condition
-	}
+	g := db.guarded(a.Condition, a.Names, a.Values)
 	const old = types.ReturnValuesOnConditionCheckFailureAllOld
 	switch table, key := db.Table(a.Table), a.Table.Key(a.Key); {
 	case a.Item != nil:
-		return types.TransactWriteItem{Put: &types.Put{TableName: table, Item: a.Item, ConditionExpression: condition,
-			ExpressionAttributeNames: a.Names, ExpressionAttributeValues: a.Values, ReturnValuesOnConditionCheckFailure: old}}
+		return types.TransactWriteItem{Put: &types.Put{TableName: table, Item: a.Item, ConditionExpression: g.condition,
+			ExpressionAttributeNames: g.names, ExpressionAttributeValues: g.values, ReturnValuesOnConditionCheckFailure: old}}
 	case a.Update != "":
 		return types.TransactWriteItem{Update: &types.Update{TableName: table, Key: key, UpdateExpression: &a.Update,
-			ConditionExpression: condition, ExpressionAttributeNames: a.Names, ExpressionAttributeValues: a.Values, ReturnValuesOnConditionCheckFailure: old}}
+			ConditionExpression: g.condition, ExpressionAttributeNames: g.names, ExpressionAttributeValues: g.values, ReturnValuesOnConditionCheckFailure: old}}
 	case a.Remove:
-		return types.TransactWriteItem{Delete: &types.Delete{TableName: table, Key: key, ConditionExpression: condition,
-			ExpressionAttributeNames: a.Names, ExpressionAttributeValues: a.Values, ReturnValuesOnConditionCheckFailure: old}}
+		return types.TransactWriteItem{Delete: &types.Delete{TableName: table, Key: key, ConditionExpression: g.condition,
+			ExpressionAttributeNames: g.names, ExpressionAttributeValues: g.values, ReturnValuesOnConditionCheckFailure: old}}
 	default:
-		return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: table, Key: key, ConditionExpression: condition,
-			ExpressionAttributeNames: a.Names, ExpressionAttributeValues: a.Values, ReturnValuesOnConditionCheckFailure: old}}
+		return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: table, Key: key, ConditionExpression: g.condition,
+			ExpressionAttributeNames: g.names, ExpressionAttributeValues: g.values, ReturnValuesOnConditionCheckFailure: old}}
 	}
 }
 
@@ -67,7 +66,8 @@ const WrittenBy = "_written_by"
 
 // Transact carries out all actions or none, and records the idempotency key with them. A conflict with another transaction
 // and throttling are tried again, with the same token, until the deadline. What a failed condition means is asked of the
-// first action whose condition failed, the idempotency key before all others.
+// first action whose condition failed, the idempotency key before all others. If any of the rows is of a later format than [NewestFormat], nothing is
+// changed, and the fault is of kind Outdated.
 //
 // Cost: 1 TransactWriteItems, two write units per started KB of each row.
 func (db *DB) Transact(ctx context.Context, actions []Action, once idempotency.Key) error {
@@ -113,7 +113,7 @@ func (db *DB) transactAs(ctx context.Context, token string, actions []Action) er
 				return nil
 			}
 			var meaning error
-			if again, meaning = cancelled(actions, canceled); meaning != nil {
+			if again, meaning = db.cancelled(actions, canceled); meaning != nil {
 				return meaning
 			}
 		} else if _, ok := errors.AsType[*types.TransactionInProgressException](err); ok {
@@ -141,11 +141,23 @@ func carriedOut(canceled *types.TransactionCanceledException, token string) bool
 }
 
 // cancelled returns what the reasons of a cancelled transaction mean, or whether it is worth another try.
-func cancelled(actions []Action, canceled *types.TransactionCanceledException) (again bool, meaning error) {
+func (db *DB) cancelled(actions []Action, canceled *types.TransactionCanceledException) (again bool, meaning error) {
 	for i, reason := range canceled.CancellationReasons {
-		if aws.ToString(reason.Code) == "ConditionalCheckFailed" && i < len(actions) && actions[i].Failed != nil {
-			return false, actions[i].Failed(reason.Item)
+		if aws.ToString(reason.Code) != "ConditionalCheckFailed" || i >= len(actions) {
+			continue
 		}
+		if err := db.refusedWrite(actions[i].Table, reason.Item); err != nil {
+			return false, err
+		}
+		if actions[i].Failed != nil && meaning == nil {
+			meaning = actions[i].Failed(reason.Item)
+		}
+		if actions[i].remembers {
+			break
+		}
+	}
+	if meaning != nil {
+		return false, meaning
 	}
 	for _, reason := range canceled.CancellationReasons {
 		switch aws.ToString(reason.Code) {

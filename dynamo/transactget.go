@@ -37,7 +37,10 @@ func (db *DB) transactGet(ctx context.Context, wants []Want) []error {
 		if err == nil {
 			for i, row := range out.Responses {
 				if errs[i] = ErrMissing; row.Item != nil {
-					errs[i] = wants[i].Read(ItemOf(row.Item))
+					item := ItemOf(row.Item)
+					if errs[i] = db.readable(wants[i].Table, item); errs[i] == nil {
+						errs[i] = wants[i].Read(item)
+					}
 				}
 			}
 			return errs

@@ -9171,6 +9171,11 @@ enum ErrorCode {
   same request may succeed later; repeat a mutation with its idempotency key.
   """
   UNAVAILABLE
+  """
+  A newer version of Taggie wrote the object, and this server cannot read it. Nothing was changed. The request may succeed
+  on another server, or once whoever operates this one has upgraded it.
+  """
+  SERVER_OUTDATED
   "A mistake in Taggie. The log has details under ` + "`" + `extensions.requestId` + "`" + `."
   INTERNAL
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/dynamotest"
 	"github.com/taggie/taggie/dynamo/entities"
 	"github.com/taggie/taggie/internal/entity"
@@ -27,7 +28,9 @@ func TestWithoutOwnLacksWhatClientsChoseOnly(t *testing.T) {
 
 	for _, attribute := range entities.WithoutOwn.Names {
 		assert.True(t, entities.Ours([]byte(attribute)), "%s is not ours", attribute)
-		assert.Contains(t, row, attribute)
+		if attribute != dynamo.FormatAttribute { // which rows of the first format lack
+			assert.Contains(t, row, attribute)
+		}
 	}
 }
 

@@ -166,11 +166,11 @@ func TestRelationsWithoutMarkers(t *testing.T) {
 	t.Parallel()
 	w, db, inj := dynamotest.OpenRelationWorld(t)
 	things := w.Things("t", 5)
-	var writes []dynamo.Write
+	var writes []dynamo.Put
 	for i, object := range things[1:4] {
-		writes = append(writes, dynamo.Write{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(entity.Relation{Subject: things[0], Predicate: "item", Index: int64(i), Object: object}, w.Clock.Now(), nil)})
+		writes = append(writes, dynamo.Put{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(entity.Relation{Subject: things[0], Predicate: "item", Index: int64(i), Object: object}, w.Clock.Now(), nil)})
 	}
-	require.NoError(t, db.BatchWrite(w.Ctx, writes))
+	require.NoError(t, db.BatchPut(w.Ctx, writes))
 	inj.Recorder().Reset()
 	assert.Equal(t, idsOf(things[1:4]...), w.ObjectsOf(things[0], "item"))
 	assert.Equal(t, 1, inj.Recorder().Count())
@@ -193,11 +193,11 @@ func TestRelationsWithoutMarkers(t *testing.T) {
 func TestMostRelations(t *testing.T) { // not in parallel: it keeps the engine busy
 	w, db, inj := dynamotest.OpenRelationWorld(t)
 	things := w.Things("t", 3)
-	writes := make([]dynamo.Write, entity.MaxRelations-1)
+	writes := make([]dynamo.Put, entity.MaxRelations-1)
 	for i := range writes {
-		writes[i] = dynamo.Write{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(entity.Relation{Subject: things[0], Predicate: "item", Index: int64(i), Object: things[0]}, w.Clock.Now(), nil)}
+		writes[i] = dynamo.Put{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(entity.Relation{Subject: things[0], Predicate: "item", Index: int64(i), Object: things[0]}, w.Clock.Now(), nil)}
 	}
-	require.NoError(t, db.BatchWrite(w.Ctx, writes))
+	require.NoError(t, db.BatchPut(w.Ctx, writes))
 	_, err := w.AddRelations(w.Ctx, things[0], "item", entitytest.Objects(things[1:]...), idempotency.Key{})
 	assert.True(t, fault.Is(err, fault.Exhausted), "got %v", err)
 	w.Add(things[0], "item", things[1])

@@ -194,7 +194,7 @@ func TestAChangeRemovesWhatWasPreparedForNothing(t *testing.T) {
 	for _, objects := range [][]entity.ID{{things[1]}, {things[3]}} { // there already, and new
 		generation := recordOf(t, dynamotest.RowsOf(t, db, dynamo.RelationshipEntries)[entities.HeadKey(things[0], "knows")]).Generation
 		row["_from"] = dynamo.Number(int64(generation + 1))
-		require.NoError(t, db.BatchWrite(t.Context(), []dynamo.Write{{Table: dynamo.RelationshipEntries, Item: row}}))
+		require.NoError(t, db.BatchPut(t.Context(), []dynamo.Put{{Table: dynamo.RelationshipEntries, Item: row}}))
 		assert.Equal(t, []string{"t1"}, w.ObjectsOf(things[0], "knows"))
 		w.Add(things[0], "knows", objects...)
 		noHalfChange(t, db)

@@ -63,7 +63,7 @@ func (db Store) ScanSets(ctx context.Context, from string, page func(ctx context
 
 // scanSets reads one page.
 func (db Store) scanSets(ctx context.Context, in *dynamodb.ScanInput) (sets []filetag.Set, next string, err error) {
-	last, err := db.ScanPage(ctx, in, func(item dynamo.Item) error {
+	last, err := db.ScanPage(ctx, dynamo.TagsTable, in, func(item dynamo.Item) error {
 		var one filetag.Set
 		if decodeTagSet(item, &one) == nil {
 			sets = append(sets, one)

@@ -75,17 +75,17 @@ func (db Store) ListOutbox(ctx context.Context, before time.Time, limit int) ([]
 // DeleteOutbox removes transitions; item, instant and id are enough to find them, and one that is not there does no harm.
 //
 // Index: primary. Key: _subject_key = taggie:Outbox:<shard> AND _predicate_key = outbox:<at>:Transition:<id>.
-// Cost: ⌈n/25⌉ BatchWriteItem.
+// Cost: n DeleteItem.
 func (db Store) DeleteOutbox(ctx context.Context, done []labelling.Transition) error {
-	writes := make([]dynamo.Write, 0, len(done))
+	writes := make([]dynamo.RowID, 0, len(done))
 	seen := make(map[dynamo.Key]bool, len(done))
 	for _, t := range done {
 		if key := outboxKey(t.Item, t.Ref()); !seen[key] {
 			seen[key] = true
-			writes = append(writes, dynamo.Write{Table: dynamo.RelationshipEntries, Key: key})
+			writes = append(writes, dynamo.RowID{Table: dynamo.RelationshipEntries, Key: key})
 		}
 	}
-	return db.BatchWrite(ctx, writes)
+	return db.DeleteEach(ctx, writes)
 }
 
 // FindOutbox looks for a transition.

@@ -46,7 +46,7 @@ func fixedWorld(t *testing.T) (*labellingtest.World, truth.Store, project.Item) 
 	row, err := projects.ItemRow(item)
 	require.NoError(t, err)
 	name, key := projects.StatusEntry(item)
-	require.NoError(t, db.BatchWrite(t.Context(), []dynamo.Write{
+	require.NoError(t, db.BatchPut(t.Context(), []dynamo.Put{
 		{Table: dynamo.EntitiesMaster, Item: row}, {Table: dynamo.IndexEntries, Item: entities.IndexRow(projects.ItemID(item.ItemID), name, key, nil)},
 	}))
 	return w, db, item

@@ -65,7 +65,7 @@ var errUndeleted = errors.New("the note was undeleted")
 // because GSI2 may not yet have shown every share.
 //
 // Index: GSI2, eventually consistent. Key: GSI2PK = NOTE#<id> AND begins_with(GSI2SK, SHARED#). Index: primary. Key:
-// PK = NOTE_HISTORY#<id>. Cost: 1 Query per 100 rows or megabyte of shares and of versions, ⌈rows/25⌉ BatchWriteItem,
+// PK = NOTE_HISTORY#<id>. Cost: 1 Query per 100 rows or megabyte of shares and of versions, n DeleteItem for the n rows,
 // 2 TransactWriteItems.
 func (db Store) CleanUp(ctx context.Context, c note.Cleanup, next time.Time) error {
 	// The order may be another one meanwhile: of a later deletion of the same note.
@@ -112,16 +112,16 @@ func (db Store) removeLeftovers(ctx context.Context, id note.ID) error {
 	for _, s := range []dynamo.Span{shares, versions} {
 		s.Limit, s.Single, s.Keys = removePage, true, true
 		for more := true; more; more = s.Start != nil {
-			var rows []dynamo.Write
+			var rows []dynamo.RowID
 			next, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 				key, err := dynamo.KeyOf(item, s.Table)
-				rows = append(rows, dynamo.Write{Table: s.Table, Key: key})
+				rows = append(rows, dynamo.RowID{Table: s.Table, Key: key})
 				return true, err
 			})
 			if err != nil {
 				return err
 			}
-			if err := db.BatchWrite(ctx, rows); err != nil {
+			if err := db.DeleteEach(ctx, rows); err != nil {
 				return err
 			}
 			s.Start = next

@@ -98,15 +98,15 @@ func (db Store) fillOwners(ctx context.Context, events []note.Event) error {
 
 // DeleteOutbox removes the rows of events.
 //
-// Index: primary. Key: PK = NOTE_OUTBOX#<shard> AND SK = <at>#<note_id>#<type>#<user_id>. Cost: ⌈n/25⌉ BatchWriteItem.
+// Index: primary. Key: PK = NOTE_OUTBOX#<shard> AND SK = <at>#<note_id>#<type>#<user_id>. Cost: n DeleteItem.
 func (db Store) DeleteOutbox(ctx context.Context, told []note.Event) error {
-	writes := make([]dynamo.Write, 0, len(told))
+	writes := make([]dynamo.RowID, 0, len(told))
 	seen := make(map[dynamo.Key]bool, len(told))
 	for _, e := range told {
 		if key := outboxKey(e); !seen[key] {
 			seen[key] = true
-			writes = append(writes, dynamo.Write{Table: dynamo.NotesTable, Key: key})
+			writes = append(writes, dynamo.RowID{Table: dynamo.NotesTable, Key: key})
 		}
 	}
-	return db.BatchWrite(ctx, writes)
+	return db.DeleteEach(ctx, writes)
 }

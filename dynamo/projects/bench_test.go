@@ -61,16 +61,16 @@ func BenchmarkBatchWriteItem(b *testing.B) {
 		line += benchmarkItems
 		// 25 items are two batches.
 		inParts(b, items, dynamo.MaxBatchWrite, func(part []project.Item) error {
-			var writes []dynamo.Write
+			var writes []dynamo.Put
 			for _, item := range part {
 				row, err := projects.ItemRow(item)
 				if err != nil {
 					return err
 				}
 				name, key := projects.StatusEntry(item)
-				writes = append(writes, dynamo.Write{Table: dynamo.EntitiesMaster, Item: row}, dynamo.Write{Table: dynamo.IndexEntries, Item: entities.IndexRow(projects.ItemID(item.ItemID), name, key, nil)})
+				writes = append(writes, dynamo.Put{Table: dynamo.EntitiesMaster, Item: row}, dynamo.Put{Table: dynamo.IndexEntries, Item: entities.IndexRow(projects.ItemID(item.ItemID), name, key, nil)})
 			}
-			return db.BatchWrite(b.Context(), writes)
+			return db.BatchPut(b.Context(), writes)
 		})
 	}
 	b.ReportMetric(float64(line-1)/b.Elapsed().Seconds(), "items/s")

@@ -45,7 +45,7 @@ func (d *draft) write(ctx context.Context, labels []dynamo.Action) error {
 	if err := d.db.Transact(ctx, []dynamo.Action{dynamo.TaskAction(d.task)}, idempotency.Key{}); err != nil {
 		return err
 	}
-	if err := d.db.BatchWrite(ctx, unconditional(labels)); err != nil {
+	if err := d.db.BatchPut(ctx, unconditional(labels)); err != nil {
 		return err
 	}
 	d.begun = true
@@ -62,9 +62,9 @@ func (d *draft) commit() dynamo.Action {
 // SweepLabels removes labels that were written and never named. It is a [task.Handler].
 //
 // Index: entities_by_type, eventually consistent: what it shows is a minute old. Key: _scope_type_key = <project>:Category and
-// <project>:Subcategory. Cost: 1 Query each, and ⌈n/25⌉ BatchWriteItem.
+// <project>:Subcategory. Cost: 1 Query each, and n DeleteItem.
 func (db Store) SweepLabels(ctx context.Context, t task.Task) (time.Time, error) {
-	var left []dynamo.Write
+	var left []dynamo.RowID
 	for _, kind := range LabelKinds {
 		s := dynamo.Span{Table: dynamo.EntitiesMaster, Index: dynamo.EntitiesByType, PK: keys.ScopeTypeKey(t.Scope, string(kind))}
 		_, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
@@ -79,7 +79,7 @@ func (db Store) SweepLabels(ctx context.Context, t task.Task) (time.Time, error)
 			})
 			if err == nil && of == t.ID {
 				err = decodeLabel(item, &l)
-				left = append(left, dynamo.Write{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(labelID(l.LabelID))})
+				left = append(left, dynamo.RowID{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(labelID(l.LabelID))})
 			}
 			return true, err
 		})
@@ -93,7 +93,7 @@ func (db Store) SweepLabels(ctx context.Context, t task.Task) (time.Time, error)
 		return time.Time{}, errs[0]
 	}
 	for _, l := range named[0] {
-		left = slices.DeleteFunc(left, func(w dynamo.Write) bool { return w.Key == entities.EntityKey(labelID(l.LabelID)) })
+		left = slices.DeleteFunc(left, func(w dynamo.RowID) bool { return w.Key == entities.EntityKey(labelID(l.LabelID)) })
 	}
-	return time.Time{}, db.BatchWrite(ctx, left)
+	return time.Time{}, db.DeleteEach(ctx, left)
 }

@@ -18,15 +18,15 @@ import (
 // EraseTransfers removes imports, exports and removals, so that what runs one of them ends.
 //
 // Index: primary. Key: _subject_key = <project>:Project:<project> AND begins_with(_predicate_key, import:), export: and removal:; <transfer>/<project>:Import,
-// Export or Removal. Cost: 3 Queries and ⌈2n/25⌉ BatchWriteItem.
+// Export or Removal. Cost: 3 Queries and 2n DeleteItem.
 func (db Store) EraseTransfers(ctx context.Context, id project.ID) error {
 	for _, predicate := range transferPredicates {
-		var rows, links []dynamo.Write
+		var rows, links []dynamo.RowID
 		if _, err := db.Query(ctx, LinksOf(ProjectID(id), predicate), func(row dynamo.Item) (bool, error) {
 			var r entities.RelationRecord
 			err := entities.DecodeRelation(row, &r, nil)
-			rows = append(rows, dynamo.Write{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(r.Object)})
-			links = append(links, dynamo.Write{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(r.Relation)})
+			rows = append(rows, dynamo.RowID{Table: dynamo.EntitiesMaster, Key: entities.EntityKey(r.Object)})
+			links = append(links, dynamo.RowID{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(r.Relation)})
 			return true, err
 		}); err != nil {
 			return err
@@ -39,9 +39,9 @@ func (db Store) EraseTransfers(ctx context.Context, id project.ID) error {
 }
 
 // inOrder carries out writes, those of a list after those before it.
-func (db Store) inOrder(ctx context.Context, lists ...[]dynamo.Write) error {
+func (db Store) inOrder(ctx context.Context, lists ...[]dynamo.RowID) error {
 	for _, writes := range lists {
-		if err := db.BatchWrite(ctx, writes); err != nil {
+		if err := db.DeleteEach(ctx, writes); err != nil {
 			return err
 		}
 	}
@@ -53,7 +53,7 @@ func (db Store) inOrder(ctx context.Context, lists ...[]dynamo.Write) error {
 //
 // Index: entities_by_type and index_lookup, eventually consistent. Key: _scope_type_key = <project>:ProjectItem~<shard> and ProjectItemEffort~<shard>;
 // _scope_index_name = <project>:status~<shard> and review~<shard>. Cost: 2 to 3 Queries per shard (16), one more per started megabyte; 4 rows an effort and
-// up to 5 an item in BatchWriteItem of 25; of one that is made of a user's item 1 TransactWriteItems of 3 rows besides.
+// up to 5 an item, each with 1 DeleteItem; of one that is made of a user's item 1 TransactWriteItems of 3 rows besides.
 func (db Store) EraseItems(ctx context.Context, id project.ID) (int, error) {
 	found := make([]int, keys.Shards)
 	errs := db.Each(keys.Shards, func(shard int) error {
@@ -94,36 +94,36 @@ func (db Store) eraseShard(ctx context.Context, id project.ID, shard int) (int, 
 
 // eraseEfforts removes efforts with what links to them, themselves last: by them the others are found again.
 func (db Store) eraseEfforts(ctx context.Context, efforts []project.Effort) error {
-	var links, rows []dynamo.Write
+	var links, rows []dynamo.RowID
 	for _, e := range efforts {
 		for _, subject := range []entity.ID{ItemID(project.ItemID{Project: e.Project, ID: e.Item}), UserIn(e.Project, e.User)} {
-			links = append(links, dynamo.Write{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(EffortOf(subject, e))})
+			links = append(links, dynamo.RowID{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(EffortOf(subject, e))})
 		}
 		if e.ToReview {
-			links = append(links, dynamo.Write{Table: dynamo.IndexEntries, Key: ReviewKey(e)})
+			links = append(links, dynamo.RowID{Table: dynamo.IndexEntries, Key: ReviewKey(e)})
 		}
-		rows = append(rows, dynamo.Write{Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(EffortID(e.EffortID))})
+		rows = append(rows, dynamo.RowID{Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(EffortID(e.EffortID))})
 	}
 	return db.inOrder(ctx, links, rows)
 }
 
 // eraseItems does the same for items. One that is made of an item of a user goes together with the use of that.
 func (db Store) eraseItems(ctx context.Context, items []project.Item) error {
-	var links, rows []dynamo.Write
+	var links, rows []dynamo.RowID
 	var using []project.Item
 	for _, i := range items {
 		name, key := StatusEntry(i)
-		links = append(links, dynamo.Write{Table: dynamo.IndexEntries, Key: entities.IndexEntryKey(ItemID(i.ItemID), name, key)})
+		links = append(links, dynamo.RowID{Table: dynamo.IndexEntries, Key: entities.IndexEntryKey(ItemID(i.ItemID), name, key)})
 		for _, kind := range LabelKinds {
 			if r, is := Labelled(i, kind); is {
-				links = append(links, dynamo.Write{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(r)})
+				links = append(links, dynamo.RowID{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(r)})
 			}
 		}
 		if i.Removal != "" {
-			links = append(links, dynamo.Write{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(RemovedBy(project.TransferID{Project: i.Project, ID: i.Removal}, i.ItemID))})
+			links = append(links, dynamo.RowID{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(RemovedBy(project.TransferID{Project: i.Project, ID: i.Removal}, i.ItemID))})
 		}
 		if i.Original.ID == "" {
-			rows = append(rows, dynamo.Write{Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(ItemID(i.ItemID))})
+			rows = append(rows, dynamo.RowID{Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(ItemID(i.ItemID))})
 		} else {
 			using = append(using, i)
 		}
@@ -138,17 +138,17 @@ func (db Store) eraseItems(ctx context.Context, items []project.Item) error {
 
 // eraseIndex removes what an index shows under a name, and returns how many entries that were.
 func (db Store) eraseIndex(ctx context.Context, id project.ID, name string) (int, error) {
-	var entries []dynamo.Write
+	var entries []dynamo.RowID
 	s := dynamo.Span{Table: dynamo.IndexEntries, Index: dynamo.IndexLookup, PK: keys.ScopeIndexName(string(id), name), Keys: true}
 	_, err := db.Query(ctx, s, func(row dynamo.Item) (bool, error) {
 		key, err := dynamo.KeyOf(row, dynamo.IndexEntries)
-		entries = append(entries, dynamo.Write{Table: dynamo.IndexEntries, Key: key})
+		entries = append(entries, dynamo.RowID{Table: dynamo.IndexEntries, Key: key})
 		return true, err
 	})
 	if err != nil {
 		return 0, err
 	}
-	return len(entries), db.BatchWrite(ctx, entries)
+	return len(entries), db.DeleteEach(ctx, entries)
 }
 
 // partTypes are the types of what a project has few of.
@@ -159,31 +159,31 @@ var partTypes = []string{"Team", string(project.Category), string(project.Subcat
 // Index: entities_by_type, eventually consistent. Key: _scope_type_key = <project>:<type>, for 9 types. Index: primary. Key: _subject_key =
 // <project>:Project:<project>, and taggie:User:<user>/project:0:Project:<project> of each former member; taggie:QueueMark:<project>/mark:; <project>/<project>:Guidelines;
 // COUNT#items#<project>/COUNT; taggie:Projects:<shard>/project:0:Project:<project> and <project>/<project>:Project;
-// USER#<user>/PROFILE of its count. Cost: 10 Queries, ⌈n/25⌉ BatchWriteItem and 1 TransactWriteItems of 3 rows.
+// USER#<user>/PROFILE of its count. Cost: 10 Queries, n DeleteItem and 1 TransactWriteItems of 3 rows.
 func (db Store) EraseProject(ctx context.Context, p project.Project) error {
-	var parts []dynamo.Write
+	var parts []dynamo.RowID
 	for _, typ := range partTypes {
 		s := dynamo.Span{Table: dynamo.EntitiesMaster, Index: dynamo.EntitiesByType, PK: keys.ScopeTypeKey(string(p.ID), typ), Keys: true}
 		if _, err := db.Query(ctx, s, func(row dynamo.Item) (bool, error) {
 			key, err := dynamo.KeyOf(row, dynamo.EntitiesMaster)
-			parts = append(parts, dynamo.Write{Table: dynamo.EntitiesMaster, Key: key})
+			parts = append(parts, dynamo.RowID{Table: dynamo.EntitiesMaster, Key: key})
 			return true, err
 		}); err != nil {
 			return err
 		}
 	}
-	parts = append(parts, dynamo.Write{Table: dynamo.EntitiesMaster, Key: guidelinesKey(p.ID)},
-		dynamo.Write{Table: dynamo.RelationshipEntries, Key: dynamo.Key{PK: keys.MarkSubjectKey(string(p.ID)), SK: keys.MarkKey}})
-	var links []dynamo.Write
+	parts = append(parts, dynamo.RowID{Table: dynamo.EntitiesMaster, Key: guidelinesKey(p.ID)},
+		dynamo.RowID{Table: dynamo.RelationshipEntries, Key: dynamo.Key{PK: keys.MarkSubjectKey(string(p.ID)), SK: keys.MarkKey}})
+	var links []dynamo.RowID
 	subject := ProjectID(p.ID)
 	s := dynamo.Span{Table: dynamo.RelationshipEntries, PK: keys.SubjectKey(subject.Scope, subject.Type, subject.ID)}
 	if _, err := db.Query(ctx, s, func(row dynamo.Item) (bool, error) {
 		var r entities.RelationRecord
 		err := entities.DecodeRelation(row, &r, nil)
 		if r.Object.Scope == entities.OurScope {
-			parts = append(parts, dynamo.Write{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(projectOf(project.UserID(r.Object.ID), p.ID))})
+			parts = append(parts, dynamo.RowID{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(projectOf(project.UserID(r.Object.ID), p.ID))})
 		}
-		links = append(links, dynamo.Write{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(r.Relation)})
+		links = append(links, dynamo.RowID{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(r.Relation)})
 		return true, err
 	}); err != nil {
 		return err
@@ -216,7 +216,7 @@ func (db Store) eraseRow(ctx context.Context, p project.Project) error {
 
 // EraseTasks removes all tasks that are about a project, also the one that asks for this.
 //
-// Index: primary. Key: _subject_key = taggie:Tasks:<shard>, for each shard. Cost: 1 Query per shard (4), one more per started megabyte, and ⌈n/25⌉ BatchWriteItem.
+// Index: primary. Key: _subject_key = taggie:Tasks:<shard>, for each shard. Cost: 1 Query per shard (4), one more per started megabyte, and n DeleteItem.
 func (db Store) EraseTasks(ctx context.Context, id project.ID) error {
 	return db.ForgetTasks(ctx, string(id), project.RunImport, project.RunExport, project.RunRemoval, project.RunTeam, project.RunRelabel, project.RunDeletion, project.RunErasure, SweepLabels)
 }

@@ -214,11 +214,11 @@ func changeLabel(l project.Label, now time.Time) dynamo.Action {
 	return entities.Overwrite(labelRow(l, shortList{Updated: now}), labelRows.Names(), fault.New(fault.NotFound, noSuchLabel))
 }
 
-// unconditional returns the puts as writes of a batch.
-func unconditional(puts []dynamo.Action) []dynamo.Write {
-	writes := make([]dynamo.Write, len(puts))
+// unconditional returns the puts as rows of a batch.
+func unconditional(puts []dynamo.Action) []dynamo.Put {
+	writes := make([]dynamo.Put, len(puts))
 	for i, a := range puts {
-		writes[i] = dynamo.Write{Table: a.Table, Item: a.Item}
+		writes[i] = dynamo.Put{Table: a.Table, Item: a.Item}
 	}
 	return writes
 }

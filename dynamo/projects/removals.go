@@ -85,9 +85,9 @@ func (db Store) CountRemoved(ctx context.Context, id project.TransferID) (int, e
 
 // ForgetRemoved removes the link from a removal to an item that it has no more.
 //
-// Index: primary. Key: _subject_key = <project>:Removal:<removal> AND _predicate_key = item:0:ProjectItem:<item>. Cost: 1 BatchWriteItem.
+// Index: primary. Key: _subject_key = <project>:Removal:<removal> AND _predicate_key = item:0:ProjectItem:<item>. Cost: 1 DeleteItem.
 func (db Store) ForgetRemoved(ctx context.Context, id project.TransferID, item project.ItemID) error {
-	return db.BatchWrite(ctx, []dynamo.Write{{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(RemovedBy(id, item))}})
+	return db.DeleteEach(ctx, []dynamo.RowID{{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(RemovedBy(id, item))}})
 }
 
 // errGone ends the purge of an item that is gone.
@@ -104,7 +104,7 @@ var errGone = errors.New("the item is gone")
 // <project>:User:<user>/effort:… of those that count; <project>:ProjectItem:<item>/status~<shard>:REMOVED:…;
 // <project>:Removal:<removal>/item:0:ProjectItem:<item>; si:<owner>/<item><project> and it:<owner>/<score><item> of one that is made of
 // a user's item.
-// Cost: 2 TransactWriteItems; with efforts 2 × ⌈n/25⌉ BatchWriteItem; of one that is marked also 1 Query and 1 BatchGetItem per 100 efforts.
+// Cost: 2 TransactWriteItems; with efforts 2 × n DeleteItem; of one that is marked also 1 Query and 1 BatchGetItem per 100 efforts.
 func (db Store) PurgeItem(ctx context.Context, i project.Item, efforts []project.Effort) error {
 	if !i.Status.Hidden() {
 		return nil
@@ -221,19 +221,19 @@ func (db Store) purgeMarked(ctx context.Context, i project.Item) error {
 // effort tells whose it is, and only the links of the item tell which efforts there are. A member has no link to an effort that was taken out of the
 // statistics.
 func (db Store) purgeEfforts(ctx context.Context, i project.Item, efforts []project.Effort) error {
-	var members, rows, links []dynamo.Write
+	var members, rows, links []dynamo.RowID
 	for _, e := range efforts {
 		if e.User != "" && e.RemovedAt.IsZero() {
-			members = append(members, dynamo.Write{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(EffortOf(UserIn(i.Project, e.User), e))})
+			members = append(members, dynamo.RowID{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(EffortOf(UserIn(i.Project, e.User), e))})
 		}
 		if e.AwaitsReview() {
-			members = append(members, dynamo.Write{Table: dynamo.IndexEntries, Key: ReviewKey(e)})
+			members = append(members, dynamo.RowID{Table: dynamo.IndexEntries, Key: ReviewKey(e)})
 		}
-		rows = append(rows, dynamo.Write{Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(EffortID(e.EffortID))})
-		links = append(links, dynamo.Write{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(EffortOf(ItemID(i.ItemID), e))})
+		rows = append(rows, dynamo.RowID{Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(EffortID(e.EffortID))})
+		links = append(links, dynamo.RowID{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(EffortOf(ItemID(i.ItemID), e))})
 	}
-	for _, writes := range [][]dynamo.Write{members, rows, links} {
-		if err := db.BatchWrite(ctx, writes); err != nil {
+	for _, writes := range [][]dynamo.RowID{members, rows, links} {
+		if err := db.DeleteEach(ctx, writes); err != nil {
 			return err
 		}
 	}

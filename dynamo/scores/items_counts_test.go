@@ -99,12 +99,12 @@ func TestListsOfAllItemsReadAroundUploads(t *testing.T) {
 		putItem(t, items, db.Now(), score.Library)
 		putItem(t, items, db.Now(), behind)
 	}
-	var writes []dynamo.Write
+	var writes []dynamo.Put
 	for range 700 {
 		u := score.Upload{ItemRef: score.ItemRef{Owner: dynamotest.DocumentOwner, Score: score.Library, ID: score.ItemID(uuid.NewString())}, State: score.UploadClosed}
-		writes = append(writes, dynamo.Write{Table: dynamo.ScoresTable, Item: scores.UploadRow(u)})
+		writes = append(writes, dynamo.Put{Table: dynamo.ScoresTable, Item: scores.UploadRow(u)})
 	}
-	require.NoError(t, db.BatchWrite(t.Context(), writes))
+	require.NoError(t, db.BatchPut(t.Context(), writes))
 	for _, backward := range []bool{false, true} {
 		var found []score.Item
 		for w := (page.Window{Limit: 2, Backward: backward}); ; {

@@ -284,11 +284,11 @@ func (c *scoreChange) prepare(ctx context.Context, i score.Intent) error {
 // somebody prepared for a later version stays so.
 func (c *scoreChange) prepareTexts(ctx context.Context, i score.Intent) error {
 	if c.anew {
-		writes := make([]dynamo.Write, len(c.texts))
+		writes := make([]dynamo.Put, len(c.texts))
 		for n, t := range c.texts {
-			writes[n] = dynamo.Write{Table: dynamo.ScoresTable, Item: c.TextRow(t)}
+			writes[n] = dynamo.Put{Table: dynamo.ScoresTable, Item: c.TextRow(t)}
 		}
-		return c.db.BatchWrite(ctx, writes)
+		return c.db.BatchPut(ctx, writes)
 	}
 	for chunk := range slices.Chunk(c.texts, c.db.Prepared) {
 		var actions []dynamo.Action

@@ -2381,6 +2381,9 @@ const (
 	// A store did not answer in time, the disk of an embedded store is full, or others keep changing the same thing. The
 	// same request may succeed later; repeat a mutation with its idempotency key.
 	ErrorCodeUnavailable ErrorCode = "UNAVAILABLE"
+	// A newer version of Taggie wrote the object, and this server cannot read it. Nothing was changed. The request may succeed
+	// on another server, or once whoever operates this one has upgraded it.
+	ErrorCodeServerOutdated ErrorCode = "SERVER_OUTDATED"
 	// A mistake in Taggie. The log has details under `extensions.requestId`.
 	ErrorCodeInternal ErrorCode = "INTERNAL"
 )
@@ -2397,12 +2400,13 @@ var AllErrorCode = []ErrorCode{
 	ErrorCodeConflict,
 	ErrorCodeExhausted,
 	ErrorCodeUnavailable,
+	ErrorCodeServerOutdated,
 	ErrorCodeInternal,
 }
 
 func (e ErrorCode) IsValid() bool {
 	switch e {
-	case ErrorCodeGraphqlParseFailed, ErrorCodeGraphqlValidationFailed, ErrorCodeBadRequest, ErrorCodeInvalidInput, ErrorCodeUnauthenticated, ErrorCodePersistedQueryNotFound, ErrorCodeForbidden, ErrorCodeNotFound, ErrorCodeConflict, ErrorCodeExhausted, ErrorCodeUnavailable, ErrorCodeInternal:
+	case ErrorCodeGraphqlParseFailed, ErrorCodeGraphqlValidationFailed, ErrorCodeBadRequest, ErrorCodeInvalidInput, ErrorCodeUnauthenticated, ErrorCodePersistedQueryNotFound, ErrorCodeForbidden, ErrorCodeNotFound, ErrorCodeConflict, ErrorCodeExhausted, ErrorCodeUnavailable, ErrorCodeServerOutdated, ErrorCodeInternal:
 		return true
 	}
 	return false

@@ -68,7 +68,7 @@ func printCheck(w io.Writer, c app.DataCheck, ended error) error {
 	case ended != nil:
 		return errors.New("the check ended early; `taggie tables check` says whether all tables and the bucket are there")
 	case len(c.Misfits) > 0:
-		return fmt.Errorf("%d rows lack something; docs/operating.md, \"Check the data\", says what to do", len(c.Misfits)+c.Further)
+		return fmt.Errorf("%d rows lack something or cannot be read; docs/operating.md, \"Check the data\", says what to do", len(c.Misfits)+c.Further)
 	case len(c.Leftovers) > 0:
 		return errors.New("all rows have what they need; docs/operating.md, \"Check the data\", says what to do with the objects above")
 	}

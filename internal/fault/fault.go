@@ -25,9 +25,10 @@ const (
 	Conflict                    // it does not fit what is there by now: the same request fails again, so the caller has to look first
 	Unavailable                 // a store did not answer in time, or others change the same thing: the same request may succeed later
 	Exhausted                   // a quota, a budget or a limit of a store is used up
+	Outdated                    // a newer server wrote it in a way that this one cannot read: whoever operates the server has to upgrade it
 )
 
-var names = [...]string{"internal", "invalid", "not found", "forbidden", "unauthenticated", "conflict", "unavailable", "exhausted"}
+var names = [...]string{"internal", "invalid", "not found", "forbidden", "unauthenticated", "conflict", "unavailable", "exhausted", "outdated"}
 
 // String returns the kind in lower-case words, for logs.
 func (k Kind) String() string {

@@ -126,7 +126,7 @@ func without(s *apitest.Server, need dynamo.Need, look func()) {
 	rows := dynamotest.RowsOf(s.T, s.DB, need.Table)
 	for _, key := range []dynamo.Key{need.Key, need.Or} {
 		if row, there := rows[key]; there {
-			require.NoError(s.T, s.DB.BatchWrite(s.T.Context(), []dynamo.Write{{Table: need.Table, Key: key}}))
+			require.NoError(s.T, s.DB.DeleteEach(s.T.Context(), []dynamo.RowID{{Table: need.Table, Key: key}}))
 			defer func() {
 				_, err := s.DB.Client.PutItem(s.T.Context(), &dynamodb.PutItemInput{TableName: s.DB.Table(need.Table), Item: row})
 				require.NoError(s.T, err)
@@ -183,13 +183,13 @@ func TestACheckFindsObjectsOfWhichNoRowTells(t *testing.T) {
 func TestACheckCountsWhereAllIsWrong(t *testing.T) {
 	t.Parallel()
 	s := apitest.NewServer(t)
-	var rows []dynamo.Write
+	var rows []dynamo.Put
 	for n := range dynamo.MostMisfits + 1 {
 		row := dynamo.NotesTable.Key(dynamo.Key{PK: keys.SubjectPK("i", fmt.Sprint(n)), SK: keys.SubjectSK})
 		row["user_id"] = dynamo.Str("nobody")
-		rows = append(rows, dynamo.Write{Table: dynamo.NotesTable, Item: row})
+		rows = append(rows, dynamo.Put{Table: dynamo.NotesTable, Item: row})
 	}
-	require.NoError(t, s.DB.BatchWrite(t.Context(), rows))
+	require.NoError(t, s.DB.BatchPut(t.Context(), rows))
 	c := checked(t, stores(s))
 	assert.Len(t, c.Misfits, dynamo.MostMisfits)
 	assert.Equal(t, 1, c.Further)

@@ -44,6 +44,7 @@ var codes = map[fault.Kind]model.ErrorCode{
 	fault.Conflict:        model.ErrorCodeConflict,
 	fault.Unavailable:     model.ErrorCodeUnavailable,
 	fault.Exhausted:       model.ErrorCodeExhausted,
+	fault.Outdated:        model.ErrorCodeServerOutdated,
 }
 
 // Error turns any error into the one that the client sees. What is for logs only stays in its Err, which is never

@@ -67,6 +67,8 @@ func TestPresent(t *testing.T) {
 		{reason: "unauthenticated", ctx: resolving, err: fault.New(fault.Unauthenticated, "sign up first"), code: "UNAUTHENTICATED", message: "sign up first", path: mine},
 		{reason: "a conflict is not repeated blindly", ctx: resolving, err: fault.New(fault.Conflict, "somebody was faster"), code: "CONFLICT", message: "somebody was faster", path: mine},
 		{reason: "a quota does not grow by asking again", ctx: resolving, err: fault.New(fault.Exhausted, "500 tags"), code: "EXHAUSTED", message: "500 tags", path: mine},
+		{reason: "what a newer server wrote is refused until somebody acts", ctx: resolving, err: fault.Wrap(fault.Outdated, secret, "upgrade this server"),
+			code: "SERVER_OUTDATED", message: "upgrade this server", path: mine},
 		{reason: "an internal fault keeps its sentence, too: nobody wrote it for clients", ctx: resolving, err: fault.Wrap(fault.Internal, secret, "decode note"),
 			code: "INTERNAL", message: Internal, path: mine},
 		{reason: "what nobody classified is a mistake of ours", ctx: resolving, err: secret, code: "INTERNAL", message: Internal, path: mine},
@@ -111,7 +113,7 @@ func TestPresent(t *testing.T) {
 }
 
 func TestEveryKindHasACode(t *testing.T) {
-	for kind := fault.Internal; kind <= fault.Exhausted; kind++ {
+	for kind := fault.Internal; kind <= fault.Outdated; kind++ {
 		assert.True(t, codes[kind].IsValid(), kind.String())
 	}
 }
