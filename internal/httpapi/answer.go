@@ -172,7 +172,7 @@ func statusOf(code model.ErrorCode) int {
 		return http.StatusForbidden
 	case model.ErrorCodeExhausted:
 		return http.StatusTooManyRequests
-	case model.ErrorCodeUnavailable:
+	case model.ErrorCodeUnavailable, model.ErrorCodeServerOutdated:
 		return http.StatusServiceUnavailable
 	case model.ErrorCodeInternal:
 		return http.StatusInternalServerError

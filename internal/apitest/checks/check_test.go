@@ -24,8 +24,14 @@ import (
 	"github.com/taggie/taggie/internal/score"
 )
 
-// fill makes some of all that rows are about.
-func fill(s *apitest.Server) {
+// filled is some of all that rows are about.
+type filled struct {
+	ada, grace, manager *apitest.Client
+	ids                 map[string]string // by the words that stand for them in documents
+}
+
+// fill makes it.
+func fill(s *apitest.Server) filled {
 	s.T.Helper()
 	ada, grace := s.User("ada.checks@example.com"), s.User("grace.checks@example.com")
 	ids := ada.Notes(2, func(_ int, input apitest.Vars) { input["tags"] = []string{"work"} })
@@ -35,13 +41,15 @@ func fill(s *apitest.Server) {
 	space := ada.Space("checked")
 	space.Member(grace, "READER")
 	space.Declare("byName", "Thing", "STRING", "name")
-	space.Set("Thing", "one", apitest.Vars{"name": "One"})
+	one := space.Set("Thing", "one", apitest.Vars{"name": "One"})
 	item := ada.Uploads(apitest.Staves(s.T, 1), apitest.Vars{})
 	of := ada.Score("Suite", []string{"slower"}, item)
 	ada.Must(apitest.UpdateScore, apitest.Vars{"input": apitest.Vars{"scoreId": of, "access": "PUBLIC"}})
-	ada.Snapshot(of, "first")
+	first := ada.Snapshot(of, "first")
 	ada.Tags(item, apitest.Vars{"value": "Viola"}, apitest.Vars{"value": "mine", "visibility": "PRIVATE"})
-	s.Labelled(3, 1)
+	crew := s.Labelled(3, 1)
+	return filled{ada, grace, crew.Client, map[string]string{"$ada": ada.ID, "$grace": grace.ID, "$note": ids[0], "$deleted": ids[1], "$scope": space.Scope, "$entity": one,
+		"$item": item, "$score": of, "$snapshot": first, "$project": crew.ID, "$team": crew.Team, "$labeller": crew.Labellers[0].ID, "$done": crew.Items[0], "$open": crew.Items[2], "$category": crew.Categories[0]}}
 }
 
 // ahead are the stores two hours from now.

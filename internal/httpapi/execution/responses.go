@@ -193,6 +193,8 @@ func (r *Runner) report(ctx context.Context, errs gqlerror.List) {
 			r.options.Log.ErrorContext(ctx, "internal error", "field", cause.At, "error", cause.Err)
 		case model.ErrorCodeUnavailable:
 			r.options.Log.WarnContext(ctx, "unavailable", "field", cause.At, "error", cause.Err)
+		case model.ErrorCodeServerOutdated:
+			r.options.Log.WarnContext(ctx, "this server is older than what it reads", "field", cause.At, "error", cause.Err)
 		}
 	}
 }
