@@ -241,12 +241,12 @@ func countKey(of Allowed) Key { return Key{keys.CountPK(of.Kind, of.Of), keys.Co
 // ForgetTally removes the row that counts things of what is gone itself. What this server knows of it is forgotten, too; another one that
 // created some of them in the last second may write a row again.
 //
-// Index: primary. Key: PK = COUNT#<kind>#<of> AND SK = COUNT. Cost: 1 DeleteItem.
+// Index: primary. Key: PK = COUNT#<kind>#<of> AND SK = COUNT. Cost: 1 BatchWriteItem.
 func (db *DB) ForgetTally(ctx context.Context, of Allowed) error {
 	db.tallies.mu.Lock()
 	delete(db.tallies.by, of)
 	db.tallies.mu.Unlock()
-	return db.DeleteEach(ctx, []RowID{{Table: NotesTable, Key: countKey(of)}})
+	return db.BatchDelete(ctx, []RowID{{Table: NotesTable, Key: countKey(of)}})
 }
 
 // ReadTally returns how many things there are, as far as the row tells.

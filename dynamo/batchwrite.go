@@ -25,18 +25,44 @@ type Put struct {
 //
 // Cost: ⌈n/25⌉ BatchWriteItem.
 func (db *DB) BatchPut(ctx context.Context, rows []Put) error {
-	ctx, cancel := Within(ctx)
-	defer cancel()
-	chunks := slices.Collect(slices.Chunk(rows, MaxBatchWrite))
-	return errors.Join(db.Each(len(chunks), func(i int) error { return db.putChunk(ctx, chunks[i]) })...)
+	writes := make([]write, len(rows))
+	for i, p := range rows {
+		writes[i] = write{p.Table, types.WriteRequest{PutRequest: &types.PutRequest{Item: p.Item}}}
+	}
+	return db.batchWrite(ctx, writes)
 }
 
-// putChunk puts up to 25 rows.
-func (db *DB) putChunk(ctx context.Context, chunk []Put) error {
+// BatchDelete deletes rows of any number of tables, as [DB.BatchPut] puts them. One that is not there does no harm. A batch takes no conditions: so rows
+// may be deleted that this build has just read, which it refuses for those of a later format, and those that belong to what it has let disappear.
+//
+// Cost: ⌈n/25⌉ BatchWriteItem.
+func (db *DB) BatchDelete(ctx context.Context, rows []RowID) error {
+	writes := make([]write, len(rows))
+	for i, r := range rows {
+		writes[i] = write{r.Table, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: r.Table.Key(r.Key)}}}
+	}
+	return db.batchWrite(ctx, writes)
+}
+
+// write is one write of a batch.
+type write struct {
+	table   Table
+	request types.WriteRequest
+}
+
+func (db *DB) batchWrite(ctx context.Context, writes []write) error {
+	ctx, cancel := Within(ctx)
+	defer cancel()
+	chunks := slices.Collect(slices.Chunk(writes, MaxBatchWrite))
+	return errors.Join(db.Each(len(chunks), func(i int) error { return db.writeChunk(ctx, chunks[i]) })...)
+}
+
+// writeChunk carries out up to 25 writes.
+func (db *DB) writeChunk(ctx context.Context, chunk []write) error {
 	left := map[string][]types.WriteRequest{}
-	for _, p := range chunk {
-		name := *db.Table(p.Table)
-		left[name] = append(left[name], types.WriteRequest{PutRequest: &types.PutRequest{Item: p.Item}})
+	for _, w := range chunk {
+		name := *db.Table(w.table)
+		left[name] = append(left[name], w.request)
 	}
 	for idle := 0; len(left) > 0; idle++ {
 		out, err := db.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{

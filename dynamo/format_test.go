@@ -124,7 +124,6 @@ func writers(db *DB, key Key) map[string]func(t *testing.T) error {
 		"update of a version":      transact(Action{Table: NotesTable, Key: key, Update: "SET n = :one", Values: one, Failed: failed}.IfVersion(FirstVersion, "version")),
 		"update of what else is":   transact(Action{Table: NotesTable, Key: Key{"other", "row"}, Update: "SET n = :one", Values: one}, Action{Table: NotesTable, Key: key, Condition: "n = :seven", Values: Attrs{":seven": Number(7)}, Failed: failed}),
 		"after a failed condition": transact(Action{Table: NotesTable, Key: Key{"other", "row"}, Condition: "attribute_exists(n)", Failed: failed}, Action{Table: NotesTable, Key: key, Remove: true}),
-		"DeleteEach":               func(t *testing.T) error { return db.DeleteEach(t.Context(), []RowID{{NotesTable, key}}) },
 	}
 }
 
@@ -187,7 +186,7 @@ func TestRowsOfKnownFormatsAreRead(t *testing.T) {
 					assert.NotEqual(t, before, stored(), how)
 				}
 			}
-			require.NoError(t, db.DeleteEach(t.Context(), []RowID{{NotesTable, Key{"other", "row"}}}))
+			require.NoError(t, db.BatchDelete(t.Context(), []RowID{{NotesTable, Key{"other", "row"}}}))
 		}
 		stored := formatted(t, db, key, format)
 		require.NoError(t, db.SweepExpired(t.Context()))
@@ -216,15 +215,6 @@ func TestOneRowOfALaterFormatAmongOthers(t *testing.T) {
 	_, err := db.Query(t.Context(), Span{Table: NotesTable, PK: "p", High: "0"}, func(Item) (bool, error) { rows++; return true, nil })
 	require.NoError(t, err)
 	assert.Equal(t, 1, rows, "what is not on its page is read")
-	all := make([]RowID, 3)
-	for i := range all {
-		all[i] = RowID{NotesTable, wants[i].Key}
-	}
-	assert.True(t, fault.Is(db.DeleteEach(t.Context(), all), fault.Outdated))
-	errs = db.BatchGet(t.Context(), wants)
-	assert.Equal(t, ErrMissing, errs[0])
-	assert.True(t, fault.Is(errs[1], fault.Outdated), "it is still there")
-	assert.Equal(t, ErrMissing, errs[2])
 }
 
 // record is a row whose format tells in which unit its time is.

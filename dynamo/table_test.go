@@ -123,7 +123,7 @@ func TestBatchesMixTablesWithOtherKeys(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.Equal(t, 120, read)
-	require.NoError(t, db.DeleteEach(ctx, deletes))
+	require.NoError(t, db.BatchDelete(ctx, deletes))
 	for i, err := range db.BatchGet(ctx, wants) {
 		if i%3 == 0 {
 			assert.Equal(t, ErrMissing, err)

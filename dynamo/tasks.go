@@ -243,7 +243,7 @@ func TaskActions(of []task.Task) []Action {
 
 // ForgetTasks removes the tasks of some kinds that are about a scope, also those that somebody works on, who notices when they end.
 //
-// Index: primary. Key: _subject_key = taggie:Tasks:<shard>, for each shard. Cost: 1 Query per shard (4), one more per started megabyte, and n DeleteItem.
+// Index: primary. Key: _subject_key = taggie:Tasks:<shard>, for each shard. Cost: 1 Query per shard (4), one more per started megabyte, and ⌈n/25⌉ BatchWriteItem.
 func (db *DB) ForgetTasks(ctx context.Context, scope string, kinds ...task.Kind) error {
 	shards := keys.TaskSubjectKeys()
 	found := make([][]RowID, len(shards))
@@ -260,5 +260,5 @@ func (db *DB) ForgetTasks(ctx context.Context, scope string, kinds ...task.Kind)
 	})...); err != nil {
 		return err
 	}
-	return db.DeleteEach(ctx, slices.Concat(found...))
+	return db.BatchDelete(ctx, slices.Concat(found...))
 }

@@ -42,7 +42,7 @@ func (sweeping) Error() string { return "another run goes over the tables, or ha
 //
 // Index: primary. Key: _subject_key = taggie:Erasures:scopes AND begins_with(_predicate_key, scope:), and the row sweep of that partition. Cost: 1 Query and
 // 2 TransactWriteItems of 1 row, and 1 more each 30 seconds; 1 Scan per megabyte of entities_master, relationship_entries and index_entries, with a pause after
-// each, and n DeleteItem; for each scope as eraseScope. Of a scope that is gone: 1 Query, and 1 per shard of tasks (4).
+// each, and ⌈n/25⌉ BatchWriteItem; for each scope as eraseScope. Of a scope that is gone: 1 Query, and 1 per shard of tasks (4).
 func (db Store) EraseScopes(ctx context.Context, id string) (time.Time, error) {
 	settled, err := db.erasures(ctx)
 	if err != nil {
@@ -128,7 +128,7 @@ func (db Store) eraseRows(ctx context.Context, ids []string) error {
 		return db.holdSweep(ctx, now.Add(sweepLease), time.Time{})
 	}
 	flush := func() error {
-		err := db.DeleteEach(ctx, writes)
+		err := db.BatchDelete(ctx, writes)
 		writes = writes[:0]
 		return err
 	}
@@ -182,7 +182,7 @@ func orderedIn(row dynamo.Item) (scope string, err error) {
 // Index: primary. Key: _subject_key = taggie:Scope:<scope>, and taggie:User:<user>/scope:0000000000000000:Scope:<scope> of each member;
 // COUNT#entities#<scope>/COUNT and COUNT#relations#<scope>/COUNT; taggie:Tasks:<shard>; _id = <scope> AND _scope_type_key = taggie:Scope~<shard>,
 // taggie:Erasures:scopes/scope:0000000000000000:Scope:<scope> and USER#<user>/PROFILE of its count. Cost: 1 GetItem, 1 Query, 1 more per shard of tasks (4),
-// n DeleteItem and 1 TransactWriteItems of 3 rows.
+// ⌈n/25⌉ BatchWriteItem and 1 TransactWriteItems of 3 rows.
 func (db Store) eraseScope(ctx context.Context, id string) error {
 	var scope entity.Scope
 	there, err := db.Get(ctx, dynamo.EntitiesMaster, scopeKey(id), func(row dynamo.Item) error { return decodeScope(row, &scope) })
@@ -200,7 +200,7 @@ func (db Store) eraseScope(ctx context.Context, id string) error {
 		return err
 	}
 	for _, writes := range [][]dynamo.RowID{mine, members} { // these last: by them the others are found again
-		if err := db.DeleteEach(ctx, writes); err != nil {
+		if err := db.BatchDelete(ctx, writes); err != nil {
 			return err
 		}
 	}

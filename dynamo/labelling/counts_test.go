@@ -82,7 +82,7 @@ func TestCallsOfLabelling(t *testing.T) {
 			_, _, err := db.FindOutbox(ctx, finish.Transition.Item, finish.Transition.Ref())
 			return err
 		}, ops{"GetItem": 1}, 0},
-		{"DeleteOutbox", func() error { return db.DeleteOutbox(ctx, gone) }, ops{"DeleteItem": 26}, 26},
+		{"DeleteOutbox", func() error { return db.DeleteOutbox(ctx, gone) }, ops{"BatchWriteItem": 2}, 26},
 		{"ListAllProjects", func() error { _, err := db.ListAllProjects(ctx, "", 10); return err }, ops{"Query": 16}, 0},
 		{"ScanItems", func() error {
 			return db.ScanItems(ctx, w.Project.ID, 4, func([]project.Item) error { return nil })

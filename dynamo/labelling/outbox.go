@@ -75,7 +75,7 @@ func (db Store) ListOutbox(ctx context.Context, before time.Time, limit int) ([]
 // DeleteOutbox removes transitions; item, instant and id are enough to find them, and one that is not there does no harm.
 //
 // Index: primary. Key: _subject_key = taggie:Outbox:<shard> AND _predicate_key = outbox:<at>:Transition:<id>.
-// Cost: n DeleteItem.
+// Cost: ⌈n/25⌉ BatchWriteItem.
 func (db Store) DeleteOutbox(ctx context.Context, done []labelling.Transition) error {
 	writes := make([]dynamo.RowID, 0, len(done))
 	seen := make(map[dynamo.Key]bool, len(done))
@@ -85,7 +85,7 @@ func (db Store) DeleteOutbox(ctx context.Context, done []labelling.Transition) e
 			writes = append(writes, dynamo.RowID{Table: dynamo.RelationshipEntries, Key: key})
 		}
 	}
-	return db.DeleteEach(ctx, writes)
+	return db.BatchDelete(ctx, writes)
 }
 
 // FindOutbox looks for a transition.

@@ -202,7 +202,7 @@ func TestCallsOfRemovals(t *testing.T) {
 	run()
 	r.followed()
 	// The removal is read twice; items, their import and the outbox are read; each item is marked, and goes.
-	assert.Equal(t, map[string]int{"BatchGetItem": 2 + 3, "TransactGetItems": 1, "TransactWriteItems": 2*100 + 1, "DeleteItem": 2 * 20, "Query": 3}, run(), "gone")
+	assert.Equal(t, map[string]int{"BatchGetItem": 2 + 3, "TransactGetItems": 1, "TransactWriteItems": 2*100 + 1, "BatchWriteItem": 2 * 20, "Query": 3}, run(), "gone")
 }
 
 // Who is slower than a removal is told what became of the item.

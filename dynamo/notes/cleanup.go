@@ -65,7 +65,7 @@ var errUndeleted = errors.New("the note was undeleted")
 // because GSI2 may not yet have shown every share.
 //
 // Index: GSI2, eventually consistent. Key: GSI2PK = NOTE#<id> AND begins_with(GSI2SK, SHARED#). Index: primary. Key:
-// PK = NOTE_HISTORY#<id>. Cost: 1 Query per 100 rows or megabyte of shares and of versions, n DeleteItem for the n rows,
+// PK = NOTE_HISTORY#<id>. Cost: 1 Query per 100 rows or megabyte of shares and of versions, ⌈rows/25⌉ BatchWriteItem,
 // 2 TransactWriteItems.
 func (db Store) CleanUp(ctx context.Context, c note.Cleanup, next time.Time) error {
 	// The order may be another one meanwhile: of a later deletion of the same note.
@@ -121,7 +121,7 @@ func (db Store) removeLeftovers(ctx context.Context, id note.ID) error {
 			if err != nil {
 				return err
 			}
-			if err := db.DeleteEach(ctx, rows); err != nil {
+			if err := db.BatchDelete(ctx, rows); err != nil {
 				return err
 			}
 			s.Start = next

@@ -149,7 +149,7 @@ func TestReaderGivesUpOnANoteThatAlwaysMoves(t *testing.T) {
 	t.Parallel()
 	w, db, inj := dynamotest.OpenWorld(t)
 	m := openMoving(w)
-	require.NoError(t, db.DeleteEach(t.Context(), []dynamo.RowID{{Table: dynamo.NotesTable, Key: notes.NoteKey(m.note)}}))
+	require.NoError(t, db.BatchDelete(t.Context(), []dynamo.RowID{{Table: dynamo.NotesTable, Key: notes.NoteKey(m.note)}}))
 	inj.Recorder().Reset()
 	_, errs := notes.Store{DB: db}.NotesByID(t.Context(), m.ada, []note.ID{m.note.ID})
 	require.Len(t, errs, 1)

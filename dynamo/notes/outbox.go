@@ -98,7 +98,7 @@ func (db Store) fillOwners(ctx context.Context, events []note.Event) error {
 
 // DeleteOutbox removes the rows of events.
 //
-// Index: primary. Key: PK = NOTE_OUTBOX#<shard> AND SK = <at>#<note_id>#<type>#<user_id>. Cost: n DeleteItem.
+// Index: primary. Key: PK = NOTE_OUTBOX#<shard> AND SK = <at>#<note_id>#<type>#<user_id>. Cost: ⌈n/25⌉ BatchWriteItem.
 func (db Store) DeleteOutbox(ctx context.Context, told []note.Event) error {
 	writes := make([]dynamo.RowID, 0, len(told))
 	seen := make(map[dynamo.Key]bool, len(told))
@@ -108,5 +108,5 @@ func (db Store) DeleteOutbox(ctx context.Context, told []note.Event) error {
 			writes = append(writes, dynamo.RowID{Table: dynamo.NotesTable, Key: key})
 		}
 	}
-	return db.DeleteEach(ctx, writes)
+	return db.BatchDelete(ctx, writes)
 }

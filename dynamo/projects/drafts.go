@@ -62,7 +62,7 @@ func (d *draft) commit() dynamo.Action {
 // SweepLabels removes labels that were written and never named. It is a [task.Handler].
 //
 // Index: entities_by_type, eventually consistent: what it shows is a minute old. Key: _scope_type_key = <project>:Category and
-// <project>:Subcategory. Cost: 1 Query each, and n DeleteItem.
+// <project>:Subcategory. Cost: 1 Query each, and ⌈n/25⌉ BatchWriteItem.
 func (db Store) SweepLabels(ctx context.Context, t task.Task) (time.Time, error) {
 	var left []dynamo.RowID
 	for _, kind := range LabelKinds {
@@ -95,5 +95,5 @@ func (db Store) SweepLabels(ctx context.Context, t task.Task) (time.Time, error)
 	for _, l := range named[0] {
 		left = slices.DeleteFunc(left, func(w dynamo.RowID) bool { return w.Key == entities.EntityKey(labelID(l.LabelID)) })
 	}
-	return time.Time{}, db.DeleteEach(ctx, left)
+	return time.Time{}, db.BatchDelete(ctx, left)
 }

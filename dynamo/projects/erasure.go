@@ -18,7 +18,7 @@ import (
 // EraseTransfers removes imports, exports and removals, so that what runs one of them ends.
 //
 // Index: primary. Key: _subject_key = <project>:Project:<project> AND begins_with(_predicate_key, import:), export: and removal:; <transfer>/<project>:Import,
-// Export or Removal. Cost: 3 Queries and 2n DeleteItem.
+// Export or Removal. Cost: 3 Queries and ⌈2n/25⌉ BatchWriteItem.
 func (db Store) EraseTransfers(ctx context.Context, id project.ID) error {
 	for _, predicate := range transferPredicates {
 		var rows, links []dynamo.RowID
@@ -41,7 +41,7 @@ func (db Store) EraseTransfers(ctx context.Context, id project.ID) error {
 // inOrder carries out writes, those of a list after those before it.
 func (db Store) inOrder(ctx context.Context, lists ...[]dynamo.RowID) error {
 	for _, writes := range lists {
-		if err := db.DeleteEach(ctx, writes); err != nil {
+		if err := db.BatchDelete(ctx, writes); err != nil {
 			return err
 		}
 	}
@@ -53,7 +53,7 @@ func (db Store) inOrder(ctx context.Context, lists ...[]dynamo.RowID) error {
 //
 // Index: entities_by_type and index_lookup, eventually consistent. Key: _scope_type_key = <project>:ProjectItem~<shard> and ProjectItemEffort~<shard>;
 // _scope_index_name = <project>:status~<shard> and review~<shard>. Cost: 2 to 3 Queries per shard (16), one more per started megabyte; 4 rows an effort and
-// up to 5 an item, each with 1 DeleteItem; of one that is made of a user's item 1 TransactWriteItems of 3 rows besides.
+// up to 5 an item in BatchWriteItem of 25; of one that is made of a user's item 1 TransactWriteItems of 3 rows besides.
 func (db Store) EraseItems(ctx context.Context, id project.ID) (int, error) {
 	found := make([]int, keys.Shards)
 	errs := db.Each(keys.Shards, func(shard int) error {
@@ -148,7 +148,7 @@ func (db Store) eraseIndex(ctx context.Context, id project.ID, name string) (int
 	if err != nil {
 		return 0, err
 	}
-	return len(entries), db.DeleteEach(ctx, entries)
+	return len(entries), db.BatchDelete(ctx, entries)
 }
 
 // partTypes are the types of what a project has few of.
@@ -159,7 +159,7 @@ var partTypes = []string{"Team", string(project.Category), string(project.Subcat
 // Index: entities_by_type, eventually consistent. Key: _scope_type_key = <project>:<type>, for 9 types. Index: primary. Key: _subject_key =
 // <project>:Project:<project>, and taggie:User:<user>/project:0:Project:<project> of each former member; taggie:QueueMark:<project>/mark:; <project>/<project>:Guidelines;
 // COUNT#items#<project>/COUNT; taggie:Projects:<shard>/project:0:Project:<project> and <project>/<project>:Project;
-// USER#<user>/PROFILE of its count. Cost: 10 Queries, n DeleteItem and 1 TransactWriteItems of 3 rows.
+// USER#<user>/PROFILE of its count. Cost: 10 Queries, ⌈n/25⌉ BatchWriteItem and 1 TransactWriteItems of 3 rows.
 func (db Store) EraseProject(ctx context.Context, p project.Project) error {
 	var parts []dynamo.RowID
 	for _, typ := range partTypes {
@@ -216,7 +216,7 @@ func (db Store) eraseRow(ctx context.Context, p project.Project) error {
 
 // EraseTasks removes all tasks that are about a project, also the one that asks for this.
 //
-// Index: primary. Key: _subject_key = taggie:Tasks:<shard>, for each shard. Cost: 1 Query per shard (4), one more per started megabyte, and n DeleteItem.
+// Index: primary. Key: _subject_key = taggie:Tasks:<shard>, for each shard. Cost: 1 Query per shard (4), one more per started megabyte, and ⌈n/25⌉ BatchWriteItem.
 func (db Store) EraseTasks(ctx context.Context, id project.ID) error {
 	return db.ForgetTasks(ctx, string(id), project.RunImport, project.RunExport, project.RunRemoval, project.RunTeam, project.RunRelabel, project.RunDeletion, project.RunErasure, SweepLabels)
 }

@@ -85,9 +85,9 @@ func (db Store) CountRemoved(ctx context.Context, id project.TransferID) (int, e
 
 // ForgetRemoved removes the link from a removal to an item that it has no more.
 //
-// Index: primary. Key: _subject_key = <project>:Removal:<removal> AND _predicate_key = item:0:ProjectItem:<item>. Cost: 1 DeleteItem.
+// Index: primary. Key: _subject_key = <project>:Removal:<removal> AND _predicate_key = item:0:ProjectItem:<item>. Cost: 1 BatchWriteItem.
 func (db Store) ForgetRemoved(ctx context.Context, id project.TransferID, item project.ItemID) error {
-	return db.DeleteEach(ctx, []dynamo.RowID{{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(RemovedBy(id, item))}})
+	return db.BatchDelete(ctx, []dynamo.RowID{{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(RemovedBy(id, item))}})
 }
 
 // errGone ends the purge of an item that is gone.
@@ -104,7 +104,7 @@ var errGone = errors.New("the item is gone")
 // <project>:User:<user>/effort:… of those that count; <project>:ProjectItem:<item>/status~<shard>:REMOVED:…;
 // <project>:Removal:<removal>/item:0:ProjectItem:<item>; si:<owner>/<item><project> and it:<owner>/<score><item> of one that is made of
 // a user's item.
-// Cost: 2 TransactWriteItems; with efforts 2 × n DeleteItem; of one that is marked also 1 Query and 1 BatchGetItem per 100 efforts.
+// Cost: 2 TransactWriteItems; with efforts 2 × ⌈n/25⌉ BatchWriteItem; of one that is marked also 1 Query and 1 BatchGetItem per 100 efforts.
 func (db Store) PurgeItem(ctx context.Context, i project.Item, efforts []project.Effort) error {
 	if !i.Status.Hidden() {
 		return nil
@@ -233,7 +233,7 @@ func (db Store) purgeEfforts(ctx context.Context, i project.Item, efforts []proj
 		links = append(links, dynamo.RowID{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(EffortOf(ItemID(i.ItemID), e))})
 	}
 	for _, writes := range [][]dynamo.RowID{members, rows, links} {
-		if err := db.DeleteEach(ctx, writes); err != nil {
+		if err := db.BatchDelete(ctx, writes); err != nil {
 			return err
 		}
 	}

@@ -79,7 +79,7 @@ func TestCallsOfSmallChanges(t *testing.T) {
 		require.NoError(t, w.Rules.DeleteSnapshot(w.Hers(), score.DeleteSnapshot{Snapshot: one.SnapshotID}))
 	})
 	// One Query looks for snapshots that another program put, which no intent names.
-	calls(map[string]int{"BatchGetItem": 2, "GetItem": 1, "Query": 4, "TransactWriteItems": 3, "DeleteItem": 2}, func() {
+	calls(map[string]int{"BatchGetItem": 2, "GetItem": 1, "Query": 4, "TransactWriteItems": 3, "BatchWriteItem": 1}, func() {
 		require.NoError(t, w.Rules.Delete(w.Hers(), score.Delete{Score: s.Ref}))
 	})
 	w.Settled()

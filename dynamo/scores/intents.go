@@ -222,7 +222,7 @@ func (db Store) endSnapshot(ctx context.Context, i score.Intent, stored bool) er
 // Index: primary. Key: o = sc:<owner> AND s = main:<score>; o = ld:<owner> AND begins_with(s, anno:<score>), and desc:<score>;
 // o = si:<owner> AND s = <item><score>, or <item><snapshot>, for each item, with o = it:<owner> AND s = <score><item>.
 // Cost: 1 GetItem, 1 TransactWriteItems if the version has not come; 2 Query and one per megabyte of texts; 1 TransactWriteItems
-// per 90 texts, n DeleteItem when the score is gone; ⌈n/100⌉ BatchGetItem and 1 TransactWriteItems per 45 items.
+// per 90 texts, ⌈n/25⌉ BatchWriteItem when the score is gone; ⌈n/100⌉ BatchGetItem and 1 TransactWriteItems per 45 items.
 func (db Store) ReleaseIntent(ctx context.Context, i score.Intent) error {
 	if i.Kind == score.Snapshotting {
 		return db.dropping(ctx, uses.By{Score: i.Score, Snapshot: i.ID}, i.Items)
@@ -257,7 +257,7 @@ func (db Store) ReleaseIntent(ctx context.Context, i score.Intent) error {
 		for n, id := range unused {
 			writes[n] = dynamo.RowID{Table: dynamo.ScoresTable, Key: textKey(id)}
 		}
-		err = db.DeleteEach(ctx, writes)
+		err = db.BatchDelete(ctx, writes)
 	}
 	if err != nil {
 		return err

@@ -237,7 +237,7 @@ func TestALostChangeOfAScoreThatComesBack(t *testing.T) {
 					calls++
 					awake = calls == nth
 					return awake
-				}, faultinject.Operation("TransactWriteItems", "BatchWriteItem", "DeleteItem"))
+				}, faultinject.Operation("TransactWriteItems", "BatchWriteItem"))
 				err := scoreDeeds[name](s)
 				rule.Stop()
 				if err != nil {

@@ -33,7 +33,7 @@ type storeMethod struct {
 
 // noPattern names what touches no row of the domain: what makes tables, what stores are made with, and light views of them.
 var noPattern = []string{
-	"DB.Tables", "DB.TableNames", "DB.ApplyTables", "DB.CheckTables", "DB.Ready", "DB.OnTask", "DB.BatchGet", "DB.BatchPut", "DB.DeleteEach", "DB.CountRows", "DB.Each", "DB.Get", "DB.IndexName", "DB.Projecting",
+	"DB.Tables", "DB.TableNames", "DB.ApplyTables", "DB.CheckTables", "DB.Ready", "DB.OnTask", "DB.BatchGet", "DB.BatchPut", "DB.BatchDelete", "DB.CountRows", "DB.Each", "DB.Get", "DB.IndexName", "DB.Projecting",
 	"DB.Query", "DB.Release", "DB.ScanAll", "DB.ScanPage", "DB.Spend", "DB.Table", "DB.Transact", "notes.Store", "notes.WithoutContent", "entities.WithoutAttributes",
 	"projects.UntilSettled", "projects.WithoutMetadata", "scores.WithoutPages",
 }

@@ -134,7 +134,7 @@ func without(s *apitest.Server, need dynamo.Need, look func()) {
 	rows := dynamotest.RowsOf(s.T, s.DB, need.Table)
 	for _, key := range []dynamo.Key{need.Key, need.Or} {
 		if row, there := rows[key]; there {
-			require.NoError(s.T, s.DB.DeleteEach(s.T.Context(), []dynamo.RowID{{Table: need.Table, Key: key}}))
+			require.NoError(s.T, s.DB.BatchDelete(s.T.Context(), []dynamo.RowID{{Table: need.Table, Key: key}}))
 			defer func() {
 				_, err := s.DB.Client.PutItem(s.T.Context(), &dynamodb.PutItemInput{TableName: s.DB.Table(need.Table), Item: row})
 				require.NoError(s.T, err)

@@ -171,11 +171,11 @@ func TestTheOutboxTellsWhatAServerLeft(t *testing.T) {
 	require.NoError(t, s.Later(time.Minute).App.Following.Teller.Relay(t.Context()))
 	happens(adas, "SHARE_ENDED", n, bob)
 	happens(bobs, "SHARE_ENDED", n, bob)
-	assert.Equal(t, 1, s.Faults.Recorder().Count(faultinject.Operation("DeleteItem")), "it is removed")
+	assert.Equal(t, 1, s.Faults.Recorder().Count(faultinject.Operation("BatchWriteItem")), "it is removed")
 
 	s.Faults.Recorder().Reset()
 	require.NoError(t, s.Later(time.Minute).App.Following.Teller.Relay(t.Context()))
-	assert.Zero(t, s.Faults.Recorder().Count(faultinject.Operation("DeleteItem")), "nothing is left")
+	assert.Zero(t, s.Faults.Recorder().Count(faultinject.Operation("BatchWriteItem")), "nothing is left")
 	ada.Mutate("deleteNote", "deletedNote { noteId }", apitest.Vars{"noteId": n})
 	happens(adas, "DELETED", n, ada) // and nothing was told twice
 }
