@@ -82,8 +82,8 @@ func (db *DB) readable(t Table, item Item) error {
 }
 
 func (db *DB) outdated(t Table, key Key, format int) error {
-	at := fmt.Errorf("row %q, %q of %s has format %d; this server reads formats up to %d", key.PK, key.SK, t.Name, format, db.newest)
-	return fault.Wrap(fault.Outdated, at, MessageNewer)
+	why := fmt.Errorf("row %q, %q of %s has format %d; this version reads formats up to %d", key.PK, key.SK, t.Name, format, db.newest)
+	return fault.Wrap(fault.Outdated, why, MessageNewer)
 }
 
 // The names that the condition on the format has in expressions.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/taggie/taggie/internal/app"
 	"github.com/taggie/taggie/internal/config"
+	"github.com/taggie/taggie/internal/fault"
 )
 
 // CheckCommand looks whether the data is whole.
@@ -40,12 +41,20 @@ func (CheckCommand) Run(ctx context.Context, t *Terminal) error {
 	return errors.Join(printCheck(t.Stdout, c, err), err)
 }
 
+// reason is why a row cannot be read. What clients are told of a row of a later format is of no use here.
+func reason(err error) string {
+	if known, is := errors.AsType[*fault.Error](err); is && known.Kind == fault.Outdated && known.Cause != nil {
+		return known.Cause.Error()
+	}
+	return err.Error()
+}
+
 // printCheck prints what was found, also if the check has ended early.
 func printCheck(w io.Writer, c app.DataCheck, ended error) error {
 	for _, m := range c.Misfits {
 		why := "lacks " + strings.Join(m.Lacks, ", and ")
 		if m.Err != nil {
-			why = "cannot be read: " + m.Err.Error()
+			why = "cannot be read: " + reason(m.Err)
 		}
 		_, _ = fmt.Fprintf(w, "PROBLEM  %s %q %q: %s %s\n", m.Table, m.Key.PK, m.Key.SK, m.Kind, why)
 	}
