@@ -9,16 +9,20 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/app"
 	"github.com/taggie/taggie/internal/cli"
+	"github.com/taggie/taggie/internal/embedded"
 	"github.com/taggie/taggie/internal/embedded/embeddedtest"
 )
 
@@ -34,6 +38,10 @@ func Main(m *testing.M, after ...func()) {
 	}
 	if os.Getenv(AsServer) != "" {
 		limitFiles(os.Getenv(WithFilesUpTo))
+		if ahead := os.Getenv(WithClockAhead); ahead != "" {
+			serveAhead(ahead)
+			return
+		}
 		os.Args = []string{os.Args[0], "serve", "--no-demo"}
 		cli.Main("")
 		return
@@ -100,12 +108,34 @@ func StartProcess(t *testing.T, env []string, addr string) (s *Server, kill func
 // WithFilesUpTo bounds the files that a server of [StartProcess] may make, in bytes.
 const WithFilesUpTo = "TEST_BINARY_WITH_FILES_UP_TO"
 
+// WithClockAhead is how far the clock of a server is ahead, as a duration; behind when it is negative.
+const WithClockAhead = "TEST_BINARY_WITH_CLOCK_AHEAD"
+
+// serveAhead runs the server with a clock that is off, and ends the process when that fails.
+func serveAhead(ahead string) {
+	d, err := time.ParseDuration(ahead)
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		err = app.Serve(ctx, app.Serving{Environ: os.Environ(), Stderr: os.Stderr, Now: func() time.Time { return time.Now().Add(d) }})
+		stop()
+	}
+	if err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "taggie:", err)
+		os.Exit(1)
+	}
+}
+
 // Remote returns settings that take the test engines for the cloud's.
 func Remote(t *testing.T) []string {
 	t.Helper()
-	db, s3, redis := embeddedtest.DynamoDB(t), embeddedtest.S3(t), embeddedtest.Redis(t)
 	tables := "r" + strings.ReplaceAll(uuid.NewString(), "-", "") + "_"
 	embeddedtest.DropTables(t, tables)
+	return RemoteAt(t, tables, embeddedtest.DynamoDB(t), embeddedtest.S3(t), embeddedtest.Redis(t))
+}
+
+// RemoteAt returns settings that take these engines for the cloud's, for tables whose names have the prefix.
+func RemoteAt(t *testing.T, tables string, db, s3, redis embedded.Endpoint) []string {
+	t.Helper()
 	t.Setenv("AWS_ACCESS_KEY_ID", s3.AccessKey) // the SDK reads credentials by itself; this DynamoDB checks none
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3.SecretKey)
 	return []string{

@@ -32,12 +32,13 @@ const garbage = 200
 
 // Serving says how a process serves.
 type Serving struct {
-	Environ []string  // the settings
-	Version string    // of the program, for the log
-	Stderr  io.Writer // for the log
-	Demo    bool      // loads a small demo set at the first start with the embedded DynamoDB and issuer
-	NoJobs  bool      // leaves all background jobs to other processes
-	NoAPI   bool      // runs only the background jobs
+	Environ []string         // the settings
+	Version string           // of the program, for the log
+	Stderr  io.Writer        // for the log
+	Demo    bool             // loads a small demo set at the first start with the embedded DynamoDB and issuer
+	NoJobs  bool             // leaves all background jobs to other processes
+	NoAPI   bool             // runs only the background jobs
+	Now     func() time.Time // the clock of this machine; nil for [time.Now]
 }
 
 // Serve starts the server and ends with it.
@@ -74,7 +75,7 @@ func Serve(ctx context.Context, use Serving) error {
 		return err
 	}
 	defer closeTraces(traces, log)
-	s, err := OpenStores(ctx, cfg, StoresFor{Log: log, metrics: metrics, Stderr: use.Stderr})
+	s, err := OpenStores(ctx, cfg, StoresFor{Log: log, metrics: metrics, Stderr: use.Stderr, now: use.Now})
 	if err != nil {
 		return err
 	}

@@ -55,6 +55,7 @@ type StoresFor struct {
 	Log     *slog.Logger
 	metrics *telemetry.Metrics // nil for commands
 	Stderr  io.Writer
+	now     func() time.Time // the clock of this machine; nil for time.Now
 }
 
 // embeddedBucket is the name of the bucket in the embedded S3.
@@ -65,7 +66,10 @@ func OpenStores(ctx context.Context, cfg config.Config, use StoresFor) (*Stores,
 	if use.Log == nil {
 		use.Log = slog.New(slog.NewTextHandler(use.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
-	s := &Stores{disk: newDisk(cfg, use.Log), Clock: clock.New(time.Now, use.Log)}
+	if use.now == nil {
+		use.now = time.Now
+	}
+	s := &Stores{disk: newDisk(cfg, use.Log), Clock: clock.New(use.now, use.Log)}
 	var err error
 	if s.Engines, err = startEngines(ctx, cfg, use); err != nil {
 		return nil, err

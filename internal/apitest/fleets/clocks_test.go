@@ -2,6 +2,7 @@ package fleets
 
 import (
 	"encoding/base64"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/apitest"
+	"github.com/taggie/taggie/internal/cli"
 	"github.com/taggie/taggie/internal/config"
 )
 
@@ -87,4 +89,13 @@ func TestTokensDoNotGoByTheClockOfARedisThatIsOff(t *testing.T) {
 			assert.WithinDuration(t, time.Now(), revoked, 30*time.Second, "tokens that are issued from now on are accepted")
 		})
 	}
+}
+
+func TestAProcessGoesByTheClockThatItIsGiven(t *testing.T) {
+	env := append(apitest.Remote(t), apitest.WithClockAhead+"=10m")
+	_, err := apitest.Run(t, env, cli.TablesApply{}.Run)
+	require.NoError(t, err)
+	s, _ := apitest.StartProcess(t, env, apitest.FreePort(t))
+	tenMinutes := regexp.MustCompile(`(?m)^taggie_clock_ahead_seconds (599|60\d)`)
+	require.Eventually(t, func() bool { return tenMinutes.MatchString(s.Metrics()) }, apitest.Patience, 20*time.Millisecond, "the stores tell it")
 }
