@@ -34,6 +34,7 @@ type Work struct {
 type asked struct {
 	began, ended time.Time
 	tries        int
+	longest      time.Duration // of a request
 	outcome      Outcome
 	why          string
 }
@@ -50,8 +51,10 @@ func (w Work) ask(ctx context.Context, r *rand.Rand, user, query string, v map[s
 	const shortest, longest = 50, 1000
 	for wait := shortest; ; wait = min(2*wait, longest) {
 		a.tries++
+		sent := w.History.Now()
 		problems, err := w.Caller.Call(ctx, user, query, v, data)
 		a.ended = w.History.Now()
+		a.longest = max(a.longest, a.ended.Sub(sent))
 		switch {
 		case err != nil:
 			a.why, doubt = "no answer: "+err.Error(), true
@@ -83,7 +86,7 @@ func (w Work) complain(a asked, user, of, why string) {
 
 // did is an operation with what came of asking for it.
 func (a asked) did(kind Kind, user, of string) Operation {
-	return Operation{Kind: kind, User: user, Of: of, Began: a.began, Ended: a.ended, Outcome: a.outcome, Why: a.why, Tries: a.tries}
+	return Operation{Kind: kind, User: user, Of: of, Began: a.began, Ended: a.ended, Outcome: a.outcome, Why: a.why, Tries: a.tries, Longest: a.longest}
 }
 
 // pause waits, and reports whether the context still goes on.

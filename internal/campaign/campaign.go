@@ -24,6 +24,8 @@ const (
 	Release  Kind = "RELEASE"  // an item, for anybody
 	Defer    Kind = "DEFER"    // an item, for anybody else
 	Skip     Kind = "SKIP"     // an item, for nobody
+	Make     Kind = "MAKE"     // something with a name, in a collection
+	Take     Kind = "TAKE"     // something out of a collection
 	Write    Kind = "WRITE"    // a content into a note, at an expected version
 	Look     Kind = "LOOK"     // who is asking
 	Revoke   Kind = "REVOKE"   // a user's tokens; the item is nobody's
@@ -45,15 +47,17 @@ const (
 type Operation struct {
 	Kind    Kind      `json:"kind"`
 	User    string    `json:"user"`
-	Of      string    `json:"of,omitempty"`     // the item, the note, or the user that it is about
-	Token   string    `json:"token,omitempty"`  // of the claim; of the new one for an undo
-	Effort  string    `json:"effort,omitempty"` // that was made or taken back
-	Content string    `json:"content,omitempty"`
+	Of      string    `json:"of,omitempty"`      // the item, the note, the collection, or the user that it is about
+	Token   string    `json:"token,omitempty"`   // of the claim; of the new one for an undo
+	Effort  string    `json:"effort,omitempty"`  // that was made or taken back
+	Content string    `json:"content,omitempty"` // what was written, or the name of what was made or taken
 	Began   time.Time `json:"began"`
 	Ended   time.Time `json:"ended"`
 	Outcome Outcome   `json:"outcome"`
 	Why     string    `json:"why,omitempty"`   // the problem or the code of what was refused or is unknown
 	Tries   int       `json:"tries,omitempty"` // requests
+	// Longest is how long the slowest of the requests took.
+	Longest time.Duration `json:"longest,omitempty"`
 	// What the answer told of the thing right after the operation, when it can be told apart from later changes.
 	Version int       `json:"version,omitempty"`
 	Changed time.Time `json:"changed,omitzero"` // the time of that version, which is later than that of the one before
@@ -105,6 +109,8 @@ type Fault struct {
 	Ended time.Time `json:"ended"`
 	// Elected is when somebody else had taken over from what was lost; zero where nobody had to.
 	Elected time.Time `json:"elected,omitzero"`
+	// Stopped says that a server stood still meanwhile: it could not keep to a deadline.
+	Stopped bool `json:"stopped,omitempty"`
 }
 
 // History is what happened in a campaign, in the order in which it became known. It is safe for concurrent use.

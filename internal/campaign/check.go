@@ -26,10 +26,13 @@ const (
 	GoesOn      Rule = "work goes on soon after an election"
 	Answered    Rule = "answers are those that the contract knows"
 	Resubscribe Rule = "a subscription ends only with what clients go on after"
+	InTime      Rule = "a request is answered by its deadline"
+	Cleared     Rule = "what nobody needs any more is gone"
+	Level       Rule = "what a server uses does not grow with time"
 )
 
 // Rules are all of them.
-var Rules = []Rule{Kept, Once, Nothing, OneHolder, Agreement, Order, Whole, ToldOnce, Sums, SignedOut, Dismissed, GoesOn, Answered, Resubscribe}
+var Rules = []Rule{Kept, Once, Nothing, OneHolder, Agreement, Order, Whole, ToldOnce, Sums, SignedOut, Dismissed, GoesOn, Answered, Resubscribe, InTime, Cleared, Level}
 
 // Bounds are the times that are promised.
 type Bounds struct {
@@ -37,6 +40,7 @@ type Bounds struct {
 	Dismissed time.Duration // after a membership has ended
 	GoesOn    time.Duration // after an election
 	ToldGap   time.Duration // after an event that was missed
+	InTime    time.Duration // for an answer; 0 for any
 }
 
 // Promised are the bounds that the documentation names.
@@ -64,8 +68,12 @@ func Check(h *History, s Stored, b Bounds) []Violation {
 		c.of[o.Of] = append(c.of[o.Of], o)
 	}
 	c.checkAnswers()
+	c.checkDeadlines()
 	c.checkItems()
 	c.checkNotes()
+	c.checkCollections()
+	c.checkCopies()
+	c.checkUse()
 	c.checkAccess()
 	c.checkElections()
 	c.checkAgreement()
@@ -108,6 +116,35 @@ func (c *checker) checkAnswers() {
 			c.broken(Answered, "%s asked for %s and got %s", o.User, o.Of, o.Why)
 		}
 	}
+}
+
+// checkDeadlines finds answers that came too late. While a server stands still, its time does not count.
+func (c *checker) checkDeadlines() {
+	for _, o := range c.operations {
+		late := o.Longest - c.bounds.InTime
+		for _, f := range c.faults {
+			if f.Stopped {
+				late -= max(0, earlier(f.Ended, o.Ended).Sub(later(f.Began, o.Began)))
+			}
+		}
+		if c.bounds.InTime > 0 && late > 0 {
+			c.broken(InTime, "%s of %s by %s at %s waited %v for an answer", o.Kind, o.Of, o.User, o.Began.Format("15:04:05.000"), o.Longest.Round(time.Millisecond))
+		}
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // checkAgreement compares what each server tells with what is stored.
@@ -219,7 +256,8 @@ func (c *checker) checkAccess() {
 			rule, bound = Dismissed, c.bounds.Dismissed
 		}
 		for _, o := range c.operations {
-			if o.User != end.Of || o.Outcome != Acknowledged || !o.Began.After(end.Ended.Add(bound)) || end.Kind == Dismiss && (o.Kind == Look || o.Kind == Write) {
+			elsewhere := end.Kind == Dismiss && slices.Contains([]Kind{Look, Write, Make, Take}, o.Kind)
+			if o.User != end.Of || o.Outcome != Acknowledged || !o.Began.After(end.Ended.Add(bound)) || elsewhere {
 				continue
 			}
 			c.broken(rule, "%s of %s was carried out %v after", o.Kind, o.User, o.Began.Sub(end.Ended).Round(time.Millisecond))

@@ -15,7 +15,7 @@ func (c *checker) checkItems() {
 				c.broken(Kept, "item %s is not there", o.Of)
 				asked[o.Of] = true
 			}
-		case Write, Look, Revoke, Dismiss, Complain:
+		case Make, Take, Write, Look, Revoke, Dismiss, Complain:
 		}
 	}
 	for _, i := range c.stored.Items {

@@ -58,7 +58,9 @@ func (s *story) check() []campaign.Violation {
 	for _, f := range s.faults {
 		h.Broke(f)
 	}
-	return campaign.Check(h, s.stored, campaign.Promised)
+	bounds := campaign.Promised
+	bounds.InTime = 20 * time.Second
+	return campaign.Check(h, s.stored, bounds)
 }
 
 // good is a campaign of two items, in which everything is as it should be: Ada finishes one, takes it back and finishes it again; Bob releases
@@ -145,6 +147,7 @@ func good() *story {
 		}
 		s.told = append(s.told, s.told[len(s.told)-1]) // told again to who comes back
 	}
+	s.makes()
 	return s
 }
 
@@ -168,6 +171,10 @@ var bad = map[campaign.Rule]map[string]func(*story){
 		"a note's content is lost":     func(s *story) { s.stored.Notes[0].Contents[2] = "something" },
 		"a note's version is another":  func(s *story) { s.op(campaign.Write, 0).Version = 3 },
 		"a finished item counts twice": func(s *story) { s.stored.Items[0].Status = "NEW" },
+		"an annotation is lost":        func(s *story) { s.annotations().Members = []string{"a2", "a4"} },
+		"what was taken away is back":  func(s *story) { s.annotations().Members = append(s.annotations().Members, "a3") },
+		"a collection is lost":         func(s *story) { s.stored.Collections = s.stored.Collections[:1] },
+		"a snapshot lacks something":   func(s *story) { s.stored.Copies[0].Members = nil },
 	},
 	campaign.Once: {
 		"an item is finished twice":           func(s *story) { s.stored.Items[0].Efforts[0].Undone = false },
@@ -178,6 +185,11 @@ var bad = map[campaign.Rule]map[string]func(*story){
 		"a later change has the lower one":    func(s *story) { s.op(campaign.Finish, 1).Version, s.op(campaign.Undo, 0).Version = 4, 5 },
 		"a note has one content at two":       func(s *story) { s.stored.Notes[0].Contents[5] = "perhaps" },
 		"two writes of a note got one number": func(s *story) { s.op(campaign.Write, 1).Version = 2 },
+		"an annotation is there twice":        func(s *story) { s.annotations().Members = append(s.annotations().Members, "a1") },
+		"an unknown annotation is there twice": func(s *story) {
+			s.op(campaign.Make, 1).Outcome = campaign.Unknown
+			s.annotations().Members = append(s.annotations().Members, "a2")
+		},
 	},
 	campaign.Nothing: {
 		"a refused finish is stored": func(s *story) {
@@ -190,9 +202,14 @@ var bad = map[campaign.Rule]map[string]func(*story){
 		"an undo of nobody": func(s *story) {
 			s.operations = slices.DeleteFunc(s.operations, func(o campaign.Operation) bool { return o.Kind == campaign.Undo })
 		},
-		"a refused write":    func(s *story) { s.stored.Notes[0].Contents[5] = "late" },
-		"a write of nobody":  func(s *story) { s.stored.Notes[0].Contents[5] = "?" },
-		"an event of nobody": func(s *story) { s.told[s.event("first", "SKIPPED")].User = "eve" },
+		"a refused write":      func(s *story) { s.stored.Notes[0].Contents[5] = "late" },
+		"a write of nobody":    func(s *story) { s.stored.Notes[0].Contents[5] = "?" },
+		"a refused annotation": func(s *story) { s.op(campaign.Make, 0).Outcome = campaign.Refused },
+		"an annotation of nobody": func(s *story) {
+			s.annotations().Members = append(s.annotations().Members, "?")
+		},
+		"a snapshot of what came later": func(s *story) { s.stored.Copies[0].Members = []string{"a1", "a2"} },
+		"an event of nobody":            func(s *story) { s.told[s.event("first", "SKIPPED")].User = "eve" },
 		"an event too many": func(s *story) {
 			s.tellsLate("first", campaign.Told{Type: "RELEASED", Item: "two", User: "bob", At: at(413)})
 		},
@@ -255,6 +272,18 @@ var bad = map[campaign.Rule]map[string]func(*story){
 	campaign.Answered: {"an internal error": func(s *story) {
 		s.operations = append(s.operations, campaign.Operation{Kind: campaign.Complain, User: "ada", Of: "a claim", Why: "INTERNAL"})
 	}},
+	campaign.InTime: {
+		"an answer after a minute": func(s *story) { s.op(campaign.Write, 0).Longest = time.Minute },
+		"an answer long after the server went on": func(s *story) {
+			s.op(campaign.Write, 0).Longest = time.Minute
+			s.faults = append(s.faults, campaign.Fault{What: "a server is stopped", Began: at(0), Ended: at(30_000), Stopped: true})
+		},
+	},
+	campaign.Cleared: {"transitions": func(s *story) { s.stored.Left["transitions"] = 1 }},
+	campaign.Level: {
+		"a leak":        func(s *story) { s.measured(func(n int) float64 { return float64(100 + n) }) },
+		"a slower leak": func(s *story) { s.measured(func(n int) float64 { return 100 + float64(n)/2 + float64(n%7) }) },
+	},
 	campaign.Resubscribe: {"completed": func(s *story) {
 		s.operations = append(s.operations, campaign.Operation{Kind: campaign.Complain, User: "first", Of: "subscription", Why: "complete"})
 	}},
@@ -325,6 +354,24 @@ func TestWhatIsNoFault(t *testing.T) {
 			s.op(campaign.Release, 0).Token = "another"
 			s.operations = append(s.operations, campaign.Operation{Kind: campaign.Dismiss, User: "root", Of: "bob", Began: at(205), Ended: at(206), Outcome: campaign.Acknowledged})
 		},
+		"an unknown annotation is not there": func(s *story) {
+			s.op(campaign.Make, 1).Outcome = campaign.Unknown
+			s.annotations().Members = []string{"a1", "a4"}
+		},
+		"an annotation whose removal was not answered": func(s *story) {
+			s.op(campaign.Take, 0).Outcome = campaign.Unknown
+			s.annotations().Members = append(s.annotations().Members, "a3")
+		},
+		"an annotation that came while the snapshot was taken": func(s *story) {
+			s.op(campaign.Make, 1).Began = at(204)
+			s.stored.Copies[0].Members = []string{"a1", "a2"}
+		},
+		"an answer after the server stood still": func(s *story) {
+			s.op(campaign.Write, 0).Longest, s.op(campaign.Write, 0).Ended = 25*time.Second, at(25_100)
+			s.faults = append(s.faults, campaign.Fault{What: "a server is stopped", Began: at(0), Ended: at(8_000), Stopped: true})
+		},
+		"memory that comes and goes":                           func(s *story) { s.measured(func(n int) float64 { return 100 + float64(n%20) }) },
+		"a start that takes up more and more within the bound": func(s *story) { s.measured(func(n int) float64 { return 100 + float64(n)/10 }) },
 		"an election in the middle of another outage": func(s *story) {
 			s.op(campaign.Claim, 2).Ended = at(5_600)
 			s.faults = append(s.faults, campaign.Fault{What: "a server was killed", Began: at(260), Ended: at(400)})

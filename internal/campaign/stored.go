@@ -7,6 +7,12 @@ type Stored struct {
 	Items   []Item   `json:"items"`
 	Notes   []Note   `json:"notes"`
 	Answers []Answer `json:"answers"`
+	// Collections are what was made in each, and Copies what collections were at some time.
+	Collections []Collection `json:"collections,omitempty"`
+	Copies      []Copy       `json:"copies,omitempty"`
+	// Left are rows that nobody needs any more, by their kind; Measured is what servers used while they ran.
+	Left     map[string]int `json:"left,omitempty"`
+	Measured []Series       `json:"measured,omitempty"`
 }
 
 // Item is an item of the project, as DynamoDB has it.
@@ -68,4 +74,18 @@ func (i Item) counting() (n int) {
 		}
 	}
 	return n
+}
+
+// Collection is what is in a place, by name: the annotations of a score, or the files of a user.
+type Collection struct {
+	ID      string   `json:"id"`
+	Members []string `json:"members"`
+}
+
+// Copy is what a collection was when a member of another collection was made: the annotations of a score in a snapshot.
+type Copy struct {
+	Of      string   `json:"of"`   // the collection
+	In      string   `json:"in"`   // the collection that the copy is in
+	Name    string   `json:"name"` // by which it is there
+	Members []string `json:"members"`
 }
