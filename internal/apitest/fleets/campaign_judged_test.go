@@ -10,14 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/taggie/taggie/dynamo"
-	truth "github.com/taggie/taggie/dynamo/labelling"
-	"github.com/taggie/taggie/dynamo/projects"
 	"github.com/taggie/taggie/internal/apitest"
-	"github.com/taggie/taggie/internal/app"
-	"github.com/taggie/taggie/internal/awsclient"
 	"github.com/taggie/taggie/internal/campaign"
-	"github.com/taggie/taggie/internal/embedded/embeddedtest"
 )
 
 // agreesWithin is how long after a campaign servers may tell something else than what is stored: the last thing that was broken may have been Redis.
@@ -29,35 +23,35 @@ func (e *expedition) ends() []campaign.Violation {
 	t.Helper()
 	e.stop()
 	e.working.Wait()
-	rested := time.Now()
+	rested, reading := time.Now(), time.Duration(0)
 	var stored campaign.Stored
 	for first := true; first || time.Since(rested) < apitest.Patience && len(campaign.Disagreements(stored)) > 0; first = false {
 		if !first {
 			time.Sleep(200 * time.Millisecond)
 		}
-		e.kept = time.Since(rested) // reading takes seconds too
+		e.kept = time.Since(rested)
 		stored = e.stored()
+		reading = time.Since(rested) - e.kept
 	}
-	assert.Less(t, e.kept, agreesWithin, "until what servers tell is what is stored")
+	assert.Less(t, e.kept, agreesWithin+reading, "until what servers tell is what is stored: this reading took %v", reading)
 	c := &workforce{fleet: e.fleet, Crew: e.Crew}
 	c.mark(e.servers[0])
 	e.watching.Wait()
 	stored = e.stored()
 	stored.Notes = e.writings()
+	for _, m := range e.makers {
+		require.NoError(t, m.Stored(t.Context(), &stored))
+	}
 	e.history.Stored(stored)
 	require.NoError(t, e.history.Err())
-	return campaign.Check(e.history, stored, campaign.Promised)
+	return campaign.Check(e.history, stored, e.bounds)
 }
 
 // stored reads what is stored from DynamoDB, and what each server tells of it.
 func (e *expedition) stored() campaign.Stored {
 	t := e.fleet.t
 	t.Helper()
-	engine := app.EmbeddedClient(embeddedtest.DynamoDB(t))
-	client, err := awsclient.DynamoDB(t.Context(), engine)
-	require.NoError(t, err)
-	truth := truth.Store{Store: projects.Store{DB: dynamo.New(dynamo.Options{Client: client, TablePrefix: e.fleet.prefix})}}
-
+	truth := e.fleet.truth()
 	efforts, ids := map[string]int{}, []string{}
 	for cursor := any(nil); ; {
 		a := e.servers[0].by(e.Crew.Client).Must(`query($p: ID!, $c: Cursor) { project(id: $p) { items(first: 200, after: $c) { pageInfo { hasNextPage endCursor }
@@ -217,8 +211,8 @@ func (r result) row() string {
 		r.name, r.longest.Seconds(), r.faults, r.acknowledged, r.refused, r.unknown, r.events, idle, r.agreed.Seconds(), r.seed, r.verdict)
 }
 
-// judged ends a campaign and asserts that no rule was broken.
-func (e *expedition) judged(name string, began time.Time) {
+// judged ends a campaign, asserts that no rule was broken, and sums the campaign up.
+func (e *expedition) judged(name string, began time.Time) result {
 	t := e.fleet.t
 	t.Helper()
 	violations := e.ends()
@@ -231,4 +225,5 @@ func (e *expedition) judged(name string, began time.Time) {
 	for rule, all := range of {
 		t.Errorf("%s: broken %d times, such as\n%s", rule, len(all), strings.Join(all[:min(len(all), 5)], "\n"))
 	}
+	return r
 }

@@ -96,6 +96,7 @@ func (e *expedition) stops(s *server, d time.Duration) {
 	s.mu.Lock()
 	process := s.command.Process
 	s.mu.Unlock()
+	e.stood = true
 	require.NoError(e.fleet.t, process.Signal(syscall.SIGSTOP))
 	time.Sleep(d)
 	require.NoError(e.fleet.t, process.Signal(syscall.SIGCONT))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,22 +58,38 @@ type expedition struct {
 	calls   atomic.Uint64
 	dialled atomic.Uint64
 	notes   []string
-	large   string // a note that fills answers
+	makers  []maker
+	large   string        // a note that fills answers
+	waits   time.Duration // how long a client waits for an answer before it asks another server
+	bounds  campaign.Bounds
+	connect func(ctx context.Context, network, addr string) (net.Conn, error) // for subscriptions; nil: as usual
 
 	stop     context.CancelFunc
 	working  sync.WaitGroup
 	watching sync.WaitGroup
 	kept     time.Duration // after how long what is told was what is stored
+	stood    bool          // whether what is being broken has a server stand still
+}
+
+// maker makes things while a campaign goes on, and reads in the end what is stored of them.
+type maker interface {
+	Run(ctx context.Context)
+	Stored(ctx context.Context, s *campaign.Stored) error
 }
 
 // newExpedition prepares a campaign on servers that are there, in a project that is.
 func newExpedition(t *testing.T, f *fleet, l apitest.Crew) *expedition {
 	t.Helper()
-	seed := seedOf(t)
-	e := &expedition{fleet: f, Crew: l, seed: seed, random: rand.New(rand.NewPCG(seed, 0))}
+	return newExpeditionAs(t, strings.ReplaceAll(t.Name(), "/", "-"), seedOf(t), f, l)
+}
+
+// newExpeditionAs prepares a campaign by the seed, whose history has that name.
+func newExpeditionAs(t *testing.T, name string, seed uint64, f *fleet, l apitest.Crew) *expedition {
+	t.Helper()
+	e := &expedition{fleet: f, Crew: l, seed: seed, random: rand.New(rand.NewPCG(seed, 0)), waits: clientWaits, bounds: campaign.Promised}
 	var file io.Writer
 	if dir := os.Getenv(campaignHistory); dir != "" {
-		one, err := os.Create(filepath.Join(dir, strings.ReplaceAll(t.Name(), "/", "-")+".jsonl"))
+		one, err := os.Create(filepath.Join(dir, name+".jsonl"))
 		require.NoError(t, err)
 		t.Cleanup(func() { assert.NoError(t, one.Close()) })
 		file = one
@@ -87,12 +104,12 @@ func newExpedition(t *testing.T, f *fleet, l apitest.Crew) *expedition {
 	return e
 }
 
-// clientWaits is how long a client waits for an answer before it asks another server.
+// clientWaits is how long a client usually waits for an answer before it asks another server.
 const clientWaits = 8 * time.Second
 
 // Call sends a request to one server after the other.
 func (e *expedition) Call(ctx context.Context, user, query string, v map[string]any, data any) ([]campaign.Problem, error) {
-	ctx, cancel := context.WithTimeout(ctx, clientWaits)
+	ctx, cancel := context.WithTimeout(ctx, e.waits)
 	defer cancel()
 	token, _ := e.tokens.Load(user)
 	text, _ := token.(string)
@@ -114,7 +131,7 @@ func (e *expedition) Listen(ctx context.Context, user string, after any, heard f
 	token, _ := e.tokens.Load(user)
 	text, _ := token.(string)
 	server := e.servers[e.dialled.Add(1)%uint64(len(e.servers))]
-	s, err := server.by(&apitest.Client{ID: user, Token: text}).Dial(ctx, nil, campaignEvents, apitest.Vars{"p": e.Crew.ID, "a": after})
+	s, err := server.by(&apitest.Client{ID: user, Token: text}).Dial(ctx, e.connect, campaignEvents, apitest.Vars{"p": e.Crew.ID, "a": after})
 	if err != nil {
 		return campaign.ErrAgain
 	}
@@ -226,6 +243,9 @@ func (e *expedition) begins(notes, subscribers int) {
 		l := &campaign.Labeller{Work: e.work, User: u.ID, Rand: random()}
 		e.working.Go(func() { l.Run(ctx) })
 	}
+	for _, m := range e.makers {
+		e.working.Go(func() { m.Run(ctx) })
+	}
 	for i := range notes {
 		first, second := e.Labellers[i%len(e.Labellers)], e.Labellers[(i+1)%len(e.Labellers)]
 		at := e.servers[0].by(first)
@@ -257,5 +277,6 @@ func (e *expedition) breaks(what string, how func() (elected time.Time)) {
 	f := campaign.Fault{What: what, Began: time.Now()}
 	f.Elected = how()
 	f.Ended = time.Now()
+	f.Stopped, e.stood = e.stood, false
 	e.history.Broke(f)
 }

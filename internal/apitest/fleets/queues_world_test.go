@@ -31,6 +31,7 @@ import (
 	"github.com/taggie/taggie/internal/awsclient"
 	"github.com/taggie/taggie/internal/cli"
 	"github.com/taggie/taggie/internal/config"
+	"github.com/taggie/taggie/internal/embedded"
 	"github.com/taggie/taggie/internal/embedded/embeddedtest"
 )
 
@@ -40,16 +41,19 @@ type fleet struct {
 	binary  string
 	env     []string
 	local   *auth.Local
-	redis   *redis.Client // nil when there are several
-	prefix  string        // of the tables
+	redis   *redis.Client      // nil when there are several
+	engine  *embedded.Endpoint // of DynamoDB; nil for that of the tests
+	prefix  string             // of the tables
 	web     *http.Client
 	servers []*server
+	emails  string // what the addresses of users begin with
 }
 
 // server is a place in a fleet: a process, which may be killed and followed by another one.
 type server struct {
 	*fleet
 	number int
+	ahead  time.Duration // of its clock, from when it is started next
 
 	mu      sync.Mutex
 	url     string // of the process that is there, or was there last
@@ -100,7 +104,13 @@ func fastBinary(t *testing.T) string {
 // newFleetOn starts n servers of this program on a Redis, a Redis Cluster or Sentinels.
 func newFleetOn(t *testing.T, n int, binary, redisURL string) *fleet {
 	t.Helper()
-	env := append(apitest.Remote(t), "TAGGIE_REDIS_URL="+redisURL)
+	return newFleetWith(t, n, binary, redisURL, apitest.Remote(t))
+}
+
+// newFleetWith starts n servers of this program on a Redis, with these settings besides.
+func newFleetWith(t *testing.T, n int, binary, redisURL string, env []string) *fleet {
+	t.Helper()
+	env = append(env, "TAGGIE_REDIS_URL="+redisURL)
 	_, err := apitest.Run(t, env, cli.TablesApply{}.Run)
 	require.NoError(t, err)
 	cfg, err := config.Load(append(env, "TAGGIE_ADDR=127.0.0.1:0"))
@@ -144,6 +154,9 @@ var listening = regexp.MustCompile(`msg=listening url=(http://\S+)`)
 func (s *server) start() error {
 	command := exec.Command(s.binary, "serve", "--no-demo")
 	command.Env = append(append(os.Environ(), s.env...), apitest.AsServer+"=yes", "TAGGIE_ADDR=127.0.0.1:0")
+	if s.ahead != 0 {
+		command.Env = append(command.Env, apitest.WithClockAhead+"="+s.ahead.String())
+	}
 	logs := &apitest.LockedBuffer{}
 	command.Stdout, command.Stderr = logs, logs
 	if err := command.Start(); err != nil {
@@ -250,7 +263,7 @@ func (s *server) tail() string {
 // user signs a user up.
 func (s *server) user(email string) *apitest.Client {
 	s.t.Helper()
-	return (&apitest.Server{T: s.t, URL: s.at(), Local: s.local, Logs: &apitest.LockedBuffer{}}).User(email)
+	return (&apitest.Server{T: s.t, URL: s.at(), Local: s.local, Logs: &apitest.LockedBuffer{}}).User(s.emails + email)
 }
 
 // by returns the same user at this server.
@@ -361,11 +374,25 @@ func look(l apitest.Crew, ctx context.Context, s *server) (*queueNow, []apitest.
 // unfollowed is how many transitions of all projects the queues have not followed yet.
 func (f *fleet) unfollowed() int {
 	f.t.Helper()
-	engine := app.EmbeddedClient(embeddedtest.DynamoDB(f.t))
-	client, err := awsclient.DynamoDB(f.t.Context(), engine)
-	require.NoError(f.t, err)
-	store := truth.Store{Store: projects.Store{DB: dynamo.New(dynamo.Options{Client: client, TablePrefix: f.prefix})}}
-	left, err := store.ListOutbox(f.t.Context(), time.Now().Add(time.Hour), 100_000)
+	left, err := f.truth().ListOutbox(f.t.Context(), time.Now().Add(time.Hour), 100_000)
 	require.NoError(f.t, err)
 	return len(left)
+}
+
+// truth reads what is stored, past all servers and all faults.
+func (f *fleet) truth() truth.Store {
+	f.t.Helper()
+	return truth.Store{Store: projects.Store{DB: f.tables()}}
+}
+
+// tables are those of the fleet, past all servers and all faults.
+func (f *fleet) tables() *dynamo.DB {
+	f.t.Helper()
+	if f.engine == nil {
+		shared := embeddedtest.DynamoDB(f.t)
+		f.engine = &shared
+	}
+	client, err := awsclient.DynamoDB(f.t.Context(), app.EmbeddedClient(*f.engine))
+	require.NoError(f.t, err)
+	return dynamo.New(dynamo.Options{Client: client, TablePrefix: f.prefix})
 }
