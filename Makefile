@@ -4,7 +4,7 @@
 # Every target walks every go.mod of the repository: `./...` stops at the border of a module.
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo build engines console test test-long check check-go check-generated check-console check-alerts e2e docs-check pictures examples bench release
+.PHONY: help run demo build engines console test test-long soak check check-go check-generated check-console check-alerts e2e docs-check pictures examples bench release
 .DELETE_ON_ERROR:
 
 MODULES     := $(shell find . -name node_modules -prune -o -name go.mod -exec dirname {} \; | LC_ALL=C sort -r)
@@ -82,6 +82,12 @@ test-long: engines ## Break servers and Redis, let 100 people label 10,000 items
 		-run '^(TestLongCampaigns|TestManyLabellersFinishEveryItemOnce|TestWhatWasFinishedStaysFinishedWhenServersDieAndRedisIsEmptied)$$' \
 		$(TESTFLAGS) ./internal/apitest/fleets
 	go test -tags long -count 1 -timeout 40m -v -run '^TestALargeProjectIsDeleted$$' $(TESTFLAGS) ./internal/apitest/queues
+
+# Without the race detector, which would hide how servers use memory. SOAK is how long things break, as a duration of Go.
+SOAK ?= 1h
+soak: engines ## Break servers, engines and what is between them for SOAK (1h), and measure what servers use (docs/reliability.md)
+	AWS_CA_BUNDLE= TAGGIE_TEST_REQUIRE="redis,$$TAGGIE_TEST_REQUIRE" TAGGIE_TEST_SOAK=$(SOAK) \
+		go test -tags long -count 1 -timeout 0 -v -run '^TestSoak$$' $(TESTFLAGS) ./internal/apitest/fleets
 
 check: check-generated check-go check-console check-alerts ## Format, vet, linters, tidy modules, current generated code, the tests of the pages and of the alerts
 

@@ -1,0 +1,128 @@
+//go:build long && unix
+
+package fleets
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/apitest"
+	"github.com/taggie/taggie/internal/campaign"
+	"github.com/taggie/taggie/internal/cli"
+)
+
+// soakFor is how long things break in a soak, as a duration; an hour without it.
+const soakFor = "TAGGIE_TEST_SOAK"
+
+// roundLong is how long things break in a round at most. A round is judged before the next one begins: what a history has then need not be kept,
+// and a mistake is told when it is some minutes old.
+const roundLong = 10 * time.Minute
+
+// TestSoak is `make soak`: servers and engines that break for a long time while users work, and what the servers use meanwhile.
+// docs/reliability.md says what it does.
+func TestSoak(t *testing.T) {
+	long := time.Hour
+	if given := os.Getenv(soakFor); given != "" {
+		var err error
+		long, err = time.ParseDuration(given)
+		require.NoError(t, err, soakFor)
+	}
+	seed := seedOf(t)
+	binary, err := os.Executable()
+	require.NoError(t, err)
+	w := newSoakWorld(t, 3, binary)
+	m := w.measures(long)
+	for left, round := long, uint64(1); left > 0; left, round = left-roundLong, round+1 {
+		w.round(m, fmt.Sprintf("soak-%d", round), seed+round-1, min(left, roundLong))
+	}
+	w.judged(m)
+}
+
+// round has users work while things break, and judges it.
+func (w *soakWorld) round(m *measures, name string, seed uint64, long time.Duration) {
+	t, began := w.t, time.Now()
+	w.emails = fmt.Sprintf("seed%d.", seed)
+	const labellers, pace, perSecond = 6, 400 * time.Millisecond, 10 // items that all together can finish
+	s := &soak{world: w, expedition: newExpeditionAs(t, name, seed, w.fleet, w.servers[0].queued(500+int(long.Seconds())*perSecond, 200, labellers))}
+	s.waits, s.connect, s.bounds.InTime = soakWaits, w.clients.dial, soakDeadline+soakSlack
+	s.work.Pace, s.work.Patience, s.work.NewID = pace, 2*soakWaits, func() string { m.keys.Add(1); return uuid.NewString() }
+	makerOf := func(n int) campaign.Maker {
+		return campaign.Maker{Work: s.work, User: s.Labellers[n].ID, Rand: rngOf(seed, uint64(1000+n))}
+	}
+	s.makers = []maker{
+		&campaign.Composer{Maker: makerOf(0)}, &campaign.Curator{Maker: makerOf(1)}, &campaign.Librarian{Maker: makerOf(2), Uploader: s},
+	}
+	s.begins(2, 4)
+	s.goesWrong(long, s.mishaps())
+	m.adds(s.expedition.judged(name, began))
+}
+
+// soakDeadline is that of operations.
+const soakDeadline = 10 * time.Second
+
+// soakSlack is how much later than its deadline an answer may come: a machine with two cores has other work as well.
+const soakSlack = 10 * time.Second
+
+// Upload sends a file to S3.
+func (e *expedition) Upload(ctx context.Context, request campaign.Signed, content []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, e.waits)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, request.Method, request.URL, bytes.NewReader(content))
+	if err != nil {
+		return err
+	}
+	for _, h := range request.Headers {
+		r.Header.Set(h.Name, h.Value)
+	}
+	response, err := e.web.Do(r)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	if err == nil && response.StatusCode != http.StatusOK && response.StatusCode != http.StatusPreconditionFailed { // it may be there already
+		err = fmt.Errorf("status %d: %.200s", response.StatusCode, text)
+	}
+	return err
+}
+
+// judged looks, when all rounds are over, what the servers used, what is left, and whether all rows fit together.
+func (w *soakWorld) judged(m *measures) {
+	t := w.t
+	t.Helper()
+	stored := campaign.Stored{Measured: m.ends(), Left: w.left(m)}
+	assert.NotEmpty(t, stored.Measured, "no server was there for long enough: a soak has to last for some minutes")
+	for _, s := range stored.Measured {
+		t.Logf("soak: %s", s)
+	}
+	for _, table := range m.tables() {
+		t.Logf("soak: %s", table)
+	}
+	for _, v := range campaign.Check(campaign.NewHistory(time.Now, nil), stored, campaign.Promised) {
+		t.Errorf("%s", v)
+	}
+	out, err := apitest.Run(t, w.env, cli.CheckCommand{}.Run)
+	assert.NoError(t, err, "%s", out)
+	for _, s := range w.servers {
+		assert.True(t, s.ready(), "server %d is ready without anybody's help", s.number)
+	}
+	select {
+	case err := <-w.engines.Failed():
+		assert.NoError(t, err)
+	default:
+	}
+	if t.Failed() {
+		m.sum.verdict = "broken"
+	}
+	t.Logf("soak: %s", m.sum.row())
+}
