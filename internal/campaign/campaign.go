@@ -1,8 +1,8 @@
 // Package campaign works on a Taggie that is being broken, writes down what it was told, and says whether all of that was true.
 //
 // It knows operations and their answers, what subscribers were told, what is stored in the end, and the rules that bind the three. It must
-// not know engines, HTTP or sockets, nor what breaks them: who runs a campaign brings a [Caller] and a [Listener], and breaks things meanwhile.
-// Start reading at [History] for what is recorded, at [Labeller] for who works, and at [Check] for the verdict.
+// not know engines, HTTP or sockets, nor what breaks them: who runs a campaign brings a [Caller], a [Listener] and an [Uploader], and breaks things meanwhile.
+// Start reading at [History] for what is recorded, at [Labeller] and [Maker] for who works, and at [Check] for the verdict.
 package campaign
 
 import (

@@ -48,8 +48,9 @@ type measures struct {
 	world *soakWorld
 	stop  context.CancelFunc
 	over  sync.WaitGroup
-	rows  map[string]int64 // of each table, when they began
+	rows  map[string]int // of each table, when they began
 	began time.Time
+	items int          // that were imported
 	sum   result       // of all rounds
 	keys  atomic.Int64 // that requests had, so that they are carried out once
 
@@ -153,24 +154,23 @@ func (m *measures) ends() (all []campaign.Series) {
 }
 
 // rows returns how many rows each table has.
-func (w *soakWorld) rows() map[string]int64 {
-	all := map[string]int64{}
+func (w *soakWorld) rows() map[string]int {
+	all := map[string]int{}
 	db := w.tables()
 	for _, table := range db.Tables() {
 		out, err := db.Client.DescribeTable(w.t.Context(), &dynamodb.DescribeTableInput{TableName: table.TableName})
 		require.NoError(w.t, err)
-		all[strings.TrimPrefix(*table.TableName, w.prefix)] = *out.Table.ItemCount
+		all[strings.TrimPrefix(*table.TableName, w.prefix)] = int(*out.Table.ItemCount)
 	}
 	return all
 }
 
-// tables tells how much the tables have grown.
-func (m *measures) tables() (all []string) {
-	for table, n := range m.world.rows() {
-		grown := float64(n - m.rows[table])
-		all = append(all, fmt.Sprintf("table %s: %+.0f rows an hour, %.2f for each acknowledged operation; %d rows", table, grown/time.Since(m.began).Hours(), grown/float64(m.sum.acknowledged), n))
+// grown returns by how many rows each table has grown.
+func (m *measures) grown() map[string]int {
+	all := m.world.rows()
+	for table := range all {
+		all[table] -= m.rows[table]
 	}
-	slices.Sort(all)
 	return all
 }
 
