@@ -16,6 +16,7 @@ func TestASmallCampaign(t *testing.T) {
 	node := embeddedtest.NewRedis(t)
 	f := newFleetOnItself(t, 2, node.URL())
 	e := newExpedition(t, f, f.servers[0].queued(400, 100, 4))
+	e.makes()
 	e.begins(1, 2)
 	e.breaks("a server is killed", e.kills(e.servers[1]))
 	e.until(30, "work goes on after a server was killed")

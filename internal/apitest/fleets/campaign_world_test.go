@@ -71,12 +71,6 @@ type expedition struct {
 	stood    bool          // whether what is being broken has a server stand still
 }
 
-// maker makes things while a campaign goes on, and reads in the end what is stored of them.
-type maker interface {
-	Run(ctx context.Context)
-	Stored(ctx context.Context, s *campaign.Stored) error
-}
-
 // newExpedition prepares a campaign on servers that are there, in a project that is.
 func newExpedition(t *testing.T, f *fleet, l apitest.Crew) *expedition {
 	t.Helper()

@@ -3,12 +3,8 @@
 package fleets
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"os"
 	"slices"
 	"testing"
@@ -60,12 +56,7 @@ func (w *soakWorld) round(m *measures, name string, seed uint64, long time.Durat
 	s := &soak{world: w, expedition: newExpeditionAs(t, name, seed, w.fleet, w.servers[0].queued(items, 200, labellers))}
 	s.waits, s.connect, s.bounds.InTime = soakWaits, w.clients.dial, soakDeadline+soakSlack
 	s.work.Pace, s.work.Patience, s.work.NewID = pace, 2*soakWaits, func() string { m.keys.Add(1); return uuid.NewString() }
-	makerOf := func(n int) campaign.Maker {
-		return campaign.Maker{Work: s.work, User: s.Labellers[n].ID, Rand: rngOf(seed, uint64(1000+n))}
-	}
-	s.makers = []maker{
-		&campaign.Composer{Maker: makerOf(0)}, &campaign.Curator{Maker: makerOf(1)}, &campaign.Librarian{Maker: makerOf(2), Uploader: s},
-	}
+	s.makes()
 	s.begins(2, 4)
 	s.goesWrong(long, s.mishaps())
 	m.adds(s.expedition.judged(name, began))
@@ -76,29 +67,6 @@ const soakDeadline = 10 * time.Second
 
 // soakSlack is how much later than its deadline an answer may come: a machine with two cores has other work as well.
 const soakSlack = 10 * time.Second
-
-// Upload sends a file to S3.
-func (e *expedition) Upload(ctx context.Context, request campaign.Signed, content []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, e.waits)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, request.Method, request.URL, bytes.NewReader(content))
-	if err != nil {
-		return err
-	}
-	for _, h := range request.Headers {
-		r.Header.Set(h.Name, h.Value)
-	}
-	response, err := e.web.Do(r)
-	if err != nil {
-		return err
-	}
-	text, err := io.ReadAll(response.Body)
-	_ = response.Body.Close()
-	if err == nil && response.StatusCode != http.StatusOK && response.StatusCode != http.StatusPreconditionFailed { // it may be there already
-		err = fmt.Errorf("status %d: %.200s", response.StatusCode, text)
-	}
-	return err
-}
 
 // judged looks, when all rounds are over, what the servers used, what is left, and whether all rows fit together.
 func (w *soakWorld) judged(m *measures) {
