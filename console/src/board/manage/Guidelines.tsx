@@ -17,7 +17,7 @@ export function Guidelines() {
   const shelf = useMemo(() => createShelf(localStorage, viewer!.id, project!.id), [viewer, project?.id]);
   const [edit, setEdit] = useState<Edit | null>(null);
   const [isSafe, setIsSafe] = useState(true);
-  const ago30 = useNow(30_000);
+  const time = useNow(30_000);
   const now = found ?? { version: 0, text: '' };
 
   useEffect(() => {
@@ -50,7 +50,7 @@ export function Guidelines() {
           <form className="guidelines-form" onSubmit={onSubmit(save)}>
             {conflict && (
               <p className="problem is-whole" role="alert">
-                {conflict.updatedBy?.name ?? 'Somebody'} changed the guidelines {ago(conflict.updatedAt, ago30)}. Nothing of yours is lost: put both texts together, then go on with yours; or take theirs.
+                {conflict.updatedBy?.name ?? 'Somebody'} changed the guidelines {ago(conflict.updatedAt, time)}. Nothing of yours is lost: put both texts together, then go on with yours; or take theirs.
               </p>
             )}
             <Field label={conflict ? 'Your text' : 'Text'} name="text" hint="Markdown, up to 64 KiB. What you type is kept in this browser until you save it." trouble={trouble}>
@@ -90,7 +90,7 @@ export function Guidelines() {
               )}
               {found && !isChanged(edit) && (
                 <span className="muted">
-                  {found.updatedBy?.name ?? 'Somebody'}, {ago(found.updatedAt, ago30)}
+                  {found.updatedBy?.name ?? 'Somebody'}, {ago(found.updatedAt, time)}
                 </span>
               )}
             </div>
