@@ -1,6 +1,9 @@
 // Phones of two users change the same notes while their networks fail and their apps are ended, at random.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { query, startServer, until } from '../../e2e/server.js';
 import { createClient } from '../graphql-ws/client.ts';
@@ -38,14 +41,14 @@ function storage() {
 }
 
 /** A phone with a network of its own. */
-async function phoneOf(token: string) {
+async function phoneOf(token: string, patience = 1_000) {
   const proxy = await openProxy(server.origin);
   const kept = storage();
   const start = async () => {
     const stop = new AbortController();
     const client = createClient(`ws://${proxy.host}/graphql`, async () => token, 500);
     const phone = await Phone.open({
-      send: sender(`http://${proxy.host}/graphql`, async () => token, 1_000),
+      send: sender(`http://${proxy.host}/graphql`, async () => token, patience),
       client,
       storage: kept(stop.signal),
       pause: () => 50,
@@ -215,7 +218,7 @@ test(`phones that lose their network have what the server has, and no word is lo
 
 test('what was sent takes effect once, though its answer is lost', async (t) => {
   const { token, ask } = await signUp('phone-dan');
-  const phone = await phoneOf(token);
+  const phone = await phoneOf(token, WAIT_MS); // it does not send again before it is ended
   t.after(() => phone.end());
   await phone.app.create('first', 'so that there is a connection');
   await until('it is made', WAIT_MS, () => !phone.app.waiting().length);
@@ -263,12 +266,50 @@ test('what the server refuses is told, and does not hold up what follows', async
   const [conflict] = phone.app.conflicts();
   assert.equal(conflict?.mine?.content, 'too long a title');
   assert.match(conflict!.reason, /200/);
+  await phone.app.resolve(conflict!, { title: 'short', content: conflict!.mine!.content });
+  await until('the first is made, too', WAIT_MS, () => !phone.app.waiting().length);
+  assert.deepEqual(phone.app.notes().map(({ title, content }) => [title, content]).sort(), [['good', 'content'], ['short', 'too long a title']]);
 });
 
-test('what may pass is not refused', async () => {
+test('a note can be changed by the id that it was shown with', async (t) => {
+  const { token, ask } = await signUp('phone-finn');
+  const phone = await phoneOf(token);
+  t.after(() => phone.end());
+  await phone.app.create('title', 'content');
+  const { id } = phone.app.notes()[0]!;
+  await until('it is made', WAIT_MS, () => !phone.app.waiting().length);
+  await phone.app.edit(id, { content: 'changed' });
+  await until('it is changed', WAIT_MS, () => !phone.app.waiting().length);
+  assert.deepEqual([...(await truth(ask)).values()].map((text) => JSON.parse(text)), [['title', 'changed', 'OWNER']]);
+});
+
+test('what could not be saved once is saved with the next change', async () => {
+  let saved: Kept | undefined;
+  const saves = [() => Promise.reject(new Error('the disk is full')), async (kept: Kept) => void (saved = kept)];
+  const phone = await Phone.open({
+    send: () => assert.fail('nobody sends'),
+    client: { subscribe: () => assert.fail('nobody follows') },
+    storage: { load: async () => undefined, save: (kept) => (saves.shift() ?? assert.fail('one save too many'))(kept) },
+  });
+  await assert.rejects(phone.create('first', 'content'), /full/);
+  await phone.create('second', 'content');
+  assert.deepEqual(saved!.changes.map(({ draft }) => draft?.title), ['first', 'second']);
+});
+
+test('what may pass is not refused', async (t) => {
+  const answering = async (answer: object) => {
+    const server = createServer((_, response) => response.end(JSON.stringify(answer))).listen(0, '127.0.0.1');
+    t.after(() => server.close());
+    await once(server, 'listening');
+    return sender(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, async () => 'a token');
+  };
   const send = sender(`${server.origin}/graphql`, async () => 'no token');
   const { SyncNotesDocument } = await import('../operations/generated/documents.ts');
   await assert.rejects(send(SyncNotesDocument, { first: 1 }, new AbortController().signal), (error) => error instanceof Refused && error.code === 'UNAUTHENTICATED');
+  const internal = await answering({ data: { createNote: { note: null } }, errors: [{ message: 'm', path: ['createNote', 'note'], extensions: { code: 'NOT_FOUND' } }] });
+  await assert.rejects(internal(SyncNotesDocument, { first: 1 }, new AbortController().signal), (error) => !(error instanceof Refused), 'it was carried out');
+  const unknown = await answering({ data: null, errors: [{ message: 'm', path: ['createNote'], extensions: { code: 'INTERNAL' } }] });
+  await assert.rejects(unknown(SyncNotesDocument, { first: 1 }, new AbortController().signal), (error) => !(error instanceof Refused), 'nobody knows');
   const away = sender('http://127.0.0.1:1/graphql', async () => 'a token');
   await assert.rejects(away(SyncNotesDocument, { first: 1 }, new AbortController().signal), (error) => !(error instanceof Refused));
 });

@@ -14,18 +14,19 @@ import { resume } from '../resume/resume.ts';
 import { type Send, Refused } from './send.ts';
 
 const PAGE = 50; // changes in a page; each may have a content of 350 KB
-const DAY_MS = 24 * 60 * 60 * 1_000;
+const DAY_MS = 24 * 60 * 60 * 1_000; // how long the server remembers an idempotency key
+const ALONE_MS = 5 * 60 * 1_000; // between two runs, for a user whose notes cannot be followed
 
 /** What a user writes. A field that is absent stays as it is. */
 export type Draft = { title?: string; content?: string };
 
-/** A change that waits to be sent. Once `sent`, it stays as it is: with its key, it takes effect once, however often it is sent. */
+/** A change that waits to be sent. Once `sent`, it stays as it is: with its key, it takes effect once, however often it is sent within a day. */
 export interface Change {
   key: string; // the idempotency key; a new note is known by it until the server has given it an id
   noteId: string | null; // null: a new note
   draft: Draft | null; // null: the note is to be deleted
   version: number | null; // of the note that the user saw; null until the change before it of the same note has been carried out
-  sent: boolean;
+  sent: string | null; // when it was for the first time
 }
 
 /** A change that was not carried out. `theirs` is the note as it is now; null if the user can no longer read it. */
@@ -38,7 +39,7 @@ export interface Conflict {
 
 /** A run of `noteChanges`, which can be continued after an interruption. */
 interface Run {
-  position: string; // in the events, from before the run: these follow when it is over
+  position: string | null; // in the events, from before the run: these follow when it is over; null where none can
   since: string | null;
   after: string | null; // the last page that was applied
   brought: string[] | null; // all notes that it brought, if it reads all there are
@@ -52,6 +53,7 @@ export interface Kept {
   syncedUntil: string | null;
   changes: Change[];
   conflicts: Conflict[];
+  ids: Record<string, string>; // of notes that were made here, by their changes
 }
 
 /** Where it is kept. An app takes a database, and saves what has changed in one transaction; this saves everything. */
@@ -77,7 +79,7 @@ export interface PhoneOptions {
 }
 
 export class Phone {
-  #kept: Kept = { notes: {}, cursor: null, run: null, syncedUntil: null, changes: [], conflicts: [] };
+  #kept: Kept = { notes: {}, cursor: null, run: null, syncedUntil: null, changes: [], conflicts: [], ids: {} };
   #saved: Promise<void> = Promise.resolve();
   #queued = () => {}; // wakes who sends
   readonly #o: PhoneOptions;
@@ -127,34 +129,37 @@ export class Phone {
 
   /** Makes a note. */
   async create(title: string, content: string): Promise<void> {
-    await this.#add({ key: crypto.randomUUID(), noteId: null, draft: { title, content }, version: null, sent: false });
+    await this.#add({ key: crypto.randomUUID(), noteId: null, draft: { title, content }, version: null, sent: null });
   }
 
   /** Changes a note. What waits and was not sent yet is changed in place. */
-  async edit(id: string, draft: Draft): Promise<void> {
+  async edit(shown: string, draft: Draft): Promise<void> {
+    const id = this.#kept.ids[shown] ?? shown; // it may have got its id while the user was writing
     const last = this.#kept.changes.findLast((change) => (change.noteId ?? change.key) === id);
     if (last?.draft && !last.sent) {
       Object.assign(last.draft, draft);
       return this.#keep();
     }
-    await this.#add({ key: crypto.randomUUID(), noteId: id, draft: { ...draft }, version: last ? null : (this.#kept.notes[id]?.version ?? null), sent: false });
+    await this.#add({ key: crypto.randomUUID(), noteId: id, draft: { ...draft }, version: last ? null : (this.#kept.notes[id]?.version ?? null), sent: null });
   }
 
   /** Deletes a note. */
-  async remove(id: string): Promise<void> {
+  async remove(shown: string): Promise<void> {
+    const id = this.#kept.ids[shown] ?? shown;
     const own = this.#kept.changes.filter((change) => (change.noteId ?? change.key) === id);
     this.#kept.changes = this.#kept.changes.filter((change) => change.sent || !own.includes(change));
     const first = own[0];
     if (first && !first.sent && !first.noteId) return this.#keep(); // the server never knew it
     const version = own.some((change) => change.sent) ? null : (this.#kept.notes[id]?.version ?? null);
-    await this.#add({ key: crypto.randomUUID(), noteId: id, draft: null, version, sent: false });
+    await this.#add({ key: crypto.randomUUID(), noteId: id, draft: null, version, sent: null });
   }
 
-  /** Ends a conflict: with what the note shall be, or with null to leave it as it is. */
+  /** Ends a conflict: with what the note shall be, or with null to leave it as it is. Where there is no such note any more, it makes a new one. */
   async resolve(conflict: Conflict, draft: Draft | null): Promise<void> {
     this.#kept.conflicts = this.#kept.conflicts.filter((one) => one !== conflict);
-    if (draft && conflict.noteId && this.#kept.notes[conflict.noteId]) return this.edit(conflict.noteId, draft);
-    await this.#keep();
+    if (!draft) return this.#keep();
+    if (conflict.noteId && this.#kept.notes[conflict.noteId]) return this.edit(conflict.noteId, draft);
+    await this.create(draft.title ?? 'Untitled', draft.content ?? '…');
   }
 
   // ------------------------------------------------------------------------------------------------------------ reading
@@ -164,6 +169,16 @@ export class Phone {
     if (this.#kept.run) await this.#sync(this.#kept.run, signal);
     const late = Date.now() - DAY_MS > Date.parse(this.#kept.syncedUntil ?? '');
     if (late && this.#kept.cursor) await this.#begin(this.#kept.cursor, signal); // Redis can lose its last events
+    const day = AbortSignal.timeout(DAY_MS);
+    try {
+      await this.#listen(AbortSignal.any([signal, day]));
+    } catch (cause) {
+      if (Array.isArray(cause) && cause.some((error) => error?.extensions?.code === 'EXHAUSTED')) return this.#alone(signal);
+      if (signal.aborted || !day.aborted) throw cause;
+    }
+  }
+
+  async #listen(signal: AbortSignal) {
     let incomplete = false; // a part of the message could not be read
     const messages = resume(this.#o.client, NoteEventsDocument, {}, {
       after: this.#kept.cursor,
@@ -191,8 +206,14 @@ export class Phone {
     }
   }
 
+  /** Asks from time to time, for a user with whom too much is shared to follow it. */
+  async #alone(signal: AbortSignal) {
+    await this.#begin(null, signal);
+    await setTimeout(ALONE_MS, undefined, { signal }).catch(() => {}); // it was aborted
+  }
+
   /** Begins a run. What happens after the position is told by events. */
-  async #begin(position: string, signal: AbortSignal) {
+  async #begin(position: string | null, signal: AbortSignal) {
     const since = this.#kept.syncedUntil;
     await this.#sync((this.#kept.run = { position, since, after: null, brought: since ? null : [] }), signal);
   }
@@ -238,7 +259,11 @@ export class Phone {
       await new Promise<void>((resolve) => (this.#queued = resolve));
       return;
     }
-    change.sent = true;
+    if (change.sent && !change.noteId && Date.now() - DAY_MS > Date.parse(change.sent)) { // with its old key, it would be made again
+      this.#giveUp(change, 'Perhaps this note was made, and perhaps not: no answer came for a day.');
+      return this.#keep();
+    }
+    change.sent ??= new Date().toISOString();
     await this.#keep(); // before it is sent: whether it arrives is not known if the app ends now
     try {
       await this.#carryOut(change, signal);
@@ -281,6 +306,7 @@ export class Phone {
     }
     this.#put(note);
     const next = this.#kept.changes.find((one) => one.noteId === (change.noteId ?? change.key));
+    if (!change.noteId) this.#kept.ids[change.key] = note.id;
     for (const one of this.#kept.changes) if (one.noteId === change.key) one.noteId = note.id;
     // Not simply the note's version: a repeated request is answered with the note as it is now, which the user has not seen.
     if (next) next.version = Math.min(note.version, (change.version ?? 0) + 1);
@@ -308,7 +334,7 @@ export class Phone {
   /** Saves what is kept, behind all that was saved before. */
   #keep(): Promise<void> {
     const kept = structuredClone(this.#kept);
-    this.#saved = this.#saved.then(() => this.#o.storage.save(kept));
+    this.#saved = this.#saved.catch(() => {}).then(() => this.#o.storage.save(kept)); // who asked for the one before was told that it failed
     this.#o.onChange?.();
     return this.#saved;
   }

@@ -1,8 +1,11 @@
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import { print } from 'graphql';
 
-/** Sends one operation. Refused says that it was not carried out, and never will be as it is; other errors pass. */
+/** Sends one operation. Refused says that it was not carried out, and never will be as it is. After any other error, send it again. */
 export type Send = <Data, Variables>(document: TypedDocumentNode<Data, Variables>, variables: Variables, signal: AbortSignal) => Promise<Data>;
+
+// The codes of what was not carried out. After others, such as INTERNAL, nobody knows.
+const REFUSALS = ['BAD_REQUEST', 'CONFLICT', 'EXHAUSTED', 'FORBIDDEN', 'GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_FAILED', 'INVALID_INPUT', 'NOT_FOUND', 'UNAUTHENTICATED'];
 
 /** The server has refused an operation. */
 export class Refused extends Error {
@@ -28,7 +31,9 @@ export function sender(url: string, token: () => Promise<string>, patience = 15_
     });
     const { data, errors } = await response.json();
     if (!errors) return data;
-    if (errors.some((error: any) => error.extensions?.retryable)) throw new Error(errors[0].message);
-    throw new Refused(errors[0].extensions?.code ?? 'INTERNAL', errors[0].message);
+    // An error below a root field is about what was read after the operation was carried out.
+    const refusal = errors.find(({ path, extensions }: any) => (path?.length ?? 0) <= 1 && !extensions?.retryable && REFUSALS.includes(extensions?.code));
+    if (refusal) throw new Refused(refusal.extensions.code, refusal.message);
+    throw new Error(errors[0].message);
   };
 }

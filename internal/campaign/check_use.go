@@ -24,7 +24,7 @@ type Reading struct {
 // Growth bounds how much something may grow. Readings of what does not grow differ as well: the heap fills until it is collected, and pools fill
 // when more is asked at once than before. A slope therefore may be larger in a short time than in a long one.
 type Growth struct {
-	Breath  float64 `json:"breath"`  // how much larger than before something may be that does not grow
+	Breath  float64 `json:"breath"`  // how much larger than before something may be for the second half of the time and not grow
 	PerHour float64 `json:"perHour"` // how much it may grow besides
 }
 
@@ -56,12 +56,13 @@ func (s Series) Slope() float64 {
 	return above / below
 }
 
-// Most is the largest slope that is allowed.
+// Most is the largest slope that is allowed. What rises once by the breath and stays there has the steepest line when that is in the middle: 1.5 breaths
+// over the time.
 func (s Series) Most() float64 {
 	if s.Long() <= 0 {
 		return 0
 	}
-	return s.Growth.PerHour + s.Growth.Breath/s.Long().Hours()
+	return s.Growth.PerHour + 1.5*s.Growth.Breath/s.Long().Hours()
 }
 
 // String tells the slope and its bound.

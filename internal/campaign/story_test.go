@@ -46,8 +46,8 @@ func TestTheSlopeIsByTheHourAndItsBoundByTheTime(t *testing.T) {
 	of := s.stored.Measured[0]
 	assert.Equal(t, 99*time.Minute, of.Long())
 	assert.InDelta(t, 15, of.Slope(), 1e-6)
-	assert.InDelta(t, 5+20/1.65, of.Most(), 1e-6)
-	assert.Equal(t, "memory: +15.0 MiB an hour, at most +17.1, over 1h39m0s", of.String())
+	assert.InDelta(t, 5+1.5*20/1.65, of.Most(), 1e-6)
+	assert.Equal(t, "memory: +15.0 MiB an hour, at most +23.2, over 1h39m0s", of.String())
 
 	for name, few := range map[string][]campaign.Reading{"none": nil, "one": of.Readings[:1], "two at once": {of.Readings[0], of.Readings[0]}} {
 		of.Readings = few

@@ -40,7 +40,7 @@ type use struct {
 var uses = []use{
 	{"process_resident_memory_bytes", "memory", "MiB", 1 << 20, campaign.Growth{Breath: 32, PerHour: 8}},
 	{"go_goroutines", "goroutines", "", 1, campaign.Growth{Breath: 200, PerHour: 5}},
-	{"process_open_fds", "descriptors", "", 1, campaign.Growth{Breath: 100, PerHour: 5}},
+	{"process_open_fds", "descriptors", "", 1, campaign.Growth{Breath: 150, PerHour: 5}},
 }
 
 // measures follow what each process of each server uses.
@@ -132,7 +132,7 @@ func (m *measures) reads(ctx context.Context, s *server) {
 }
 
 // shortLife is how long a process has to be there so that what it uses is judged.
-const shortLife = time.Minute
+const shortLife = 90 * time.Second
 
 // ends returns what the processes used that lived for long, without their first third, in which caches and pools fill.
 func (m *measures) ends() (all []campaign.Series) {
