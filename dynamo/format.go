@@ -27,7 +27,7 @@ const (
 )
 
 // MessageNewer is what clients are told of a row of a later format.
-const MessageNewer = "this was written by a newer version of Taggie, which this server cannot read; nothing was changed. Whoever operates this server has to upgrade it"
+const MessageNewer = "this was written by a newer version of Taggie, which this server cannot read; it was left as it is. Whoever operates this server has to upgrade it"
 
 // InFormat is the attribute by which a layout declares the format that its rows are written in. of has the format of a row that is read: one of the
 // formats up to [NewestFormat], and 0 where the row says none.
@@ -93,6 +93,9 @@ const (
 	formatCondition = "(attribute_not_exists(" + formatName + ") OR " + formatName + " <= " + formatValue + ")"
 )
 
+// formatNames are the names of that condition alone; nobody changes them.
+var formatNames = map[string]string{formatName: FormatAttribute}
+
 // guard is what makes one write conditional: all that there may be of an expression.
 type guard struct {
 	condition *string
@@ -103,6 +106,9 @@ type guard struct {
 // guarded adds to the condition of a write, "" for none, that there is no row of a later format. That needs no unit and no call more. Names and
 // values are copied.
 func (db *DB) guarded(condition string, names map[string]string, values Attrs) guard {
+	if condition == "" && len(names) == 0 && len(values) == 0 {
+		return guard{aws.String(formatCondition), formatNames, Attrs{formatValue: Number(int64(db.newest))}}
+	}
 	g := guard{names: make(map[string]string, len(names)+1), values: make(Attrs, len(values)+1)}
 	maps.Copy(g.names, names)
 	maps.Copy(g.values, values)

@@ -220,6 +220,9 @@ func (db *DB) differences(want *dynamodb.CreateTableInput, have *types.TableDesc
 	found := spelling(have.AttributeDefinitions)
 	found.add("key", have.KeySchema, nil)
 	for _, i := range have.GlobalSecondaryIndexes {
+		if i.IndexStatus == types.IndexStatusCreating {
+			continue // it cannot be read yet
+		}
 		found.add("index "+*i.IndexName, i.KeySchema, i.Projection)
 	}
 	for _, i := range have.LocalSecondaryIndexes {

@@ -9172,8 +9172,9 @@ enum ErrorCode {
   """
   UNAVAILABLE
   """
-  A newer version of Taggie wrote the object, and this server cannot read it. Nothing was changed. The request may succeed
-  on another server, or once whoever operates this one has upgraded it.
+  A newer version of Taggie wrote the object. This server cannot read it, and left it as it is. If the error is at a field of a
+  payload, the mutation was carried out. The request may succeed on another server, or once whoever operates this one has
+  upgraded it.
   """
   SERVER_OUTDATED
   "A mistake in Taggie. The log has details under ` + "`" + `extensions.requestId` + "`" + `."
@@ -11216,7 +11217,7 @@ type Project implements Node {
   "Keywords the project suggests, up to 200."
   suggestedKeywords: [String!]! @atMost(elements: 200)
   "How to label; null until a manager has written it."
-  guidelines: Guidelines
+  guidelines: Guidelines @cost(weight: "130")
   "What an item can be, in order; with ` + "`" + `includeRetired` + "`" + ` also what was retired. Both together are at most 200."
   categories(includeRetired: Boolean! = false): [Category!] @listSize(assumedSize: 50) @atMost(elements: 200)
   "What else an item can be, in order; with ` + "`" + `includeRetired` + "`" + ` also what was retired. Both together are at most 200."
@@ -11277,7 +11278,7 @@ type Guidelines {
   Markdown, up to 65,536 bytes; may be empty. It is shown as it was written: who renders it must take care of HTML, images and
   links in it.
   """
-  text: String! @cost(weight: "130") @atMost(bytes: 65536)
+  text: String! @atMost(bytes: 65536)
   "1 for the first text; grows by one with each change. See ` + "`" + `expectedVersion` + "`" + ` of ` + "`" + `updateGuidelines` + "`" + `."
   version: Int!
   "When the text last changed."
@@ -13155,7 +13156,7 @@ type ItemUsage {
   are at most 1,000.
   """
   uploadCount: Int!
-  "How many items the user has, those of scores included. Items that other programs put into the table are not counted."
+  "How many items the user has, those of scores included. It is not exact for who has items that other programs put into the table."
   itemCount: Int!
   "How many bytes are allowed."
   quota: Int64!

@@ -125,7 +125,7 @@ func decodeUsage(item dynamo.Item, u *score.Usage) error {
 	if !r.claimed {
 		r.Claimed = r.Size
 	}
-	r.Items = r.items - r.Uploads
+	r.Items = max(0, r.items-r.Uploads) // the deletion of an item that another program put counts down, too
 	*u = r.Usage
 	return err
 }

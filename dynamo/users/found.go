@@ -89,57 +89,103 @@ func makeFound(u user.User) dynamo.Action {
 	return lock
 }
 
-// indexAtOnce is how many users without entries are kept until they get theirs.
-const indexAtOnce = 100
+// indexAtOnce is how many users are looked at together.
+const indexAtOnce = dynamo.MaxBatchGet
 
-// IndexUsers gives entries to all users that have none, and returns how many users there are, and how many of them got entries. Users who change
-// meanwhile get theirs from the change. It can be run again, beside servers.
+// Indexing is what came of giving entries to users.
+type Indexing struct {
+	Users   int       // that there are
+	Indexed int       // of them, who had no entries
+	Taken   []user.ID // who got none, because the lock of their address is another user's
+}
+
+// IndexUsers gives entries to all users that lack one. It can be run again, beside servers. A server of an earlier version can change an address
+// without making an entry: run it when all servers are updated.
 //
-// Index: primary. Key: all rows, eventually consistent; USER#<id>/PROFILE on condition of its version and EMAIL#<email>/UNIQUE_EMAILS.
-// Cost: 1 Scan per megabyte of the table, with a pause after each page; 1 TransactWriteItems of 2 rows for each user without entries.
-func (db Store) IndexUsers(ctx context.Context) (all, indexed int, err error) {
-	var without []user.User
+// Index: primary. Key: all rows, eventually consistent; EMAIL#<email>/UNIQUE_EMAILS of each user; USER#<id>/PROFILE on condition of its version.
+// Cost: 1 Scan per megabyte of the table, with a pause after each page; ⌈n/100⌉ BatchGetItem; 1 BatchGetItem and 1 TransactWriteItems of 2 rows for each
+// user without entries.
+func (db Store) IndexUsers(ctx context.Context) (done Indexing, err error) {
+	var some []listed
 	names := append(profileRows.Light(), dynamo.NotesTable.SK, dynamo.GSI2.SK)
 	err = db.ScanAll(ctx, dynamo.NotesTable, names, func(item dynamo.Item) error {
 		key, err := dynamo.KeyOf(item, dynamo.NotesTable)
 		if err != nil || key.SK != keys.ProfileSK {
 			return err
 		}
-		var u user.User
-		if err := decodeUser(item, &u); err != nil {
+		l := listed{byName: dynamo.TextOf(item, dynamo.GSI2.SK)}
+		if err := decodeUser(item, &l.user); err != nil {
 			return err
 		}
-		if all++; u.Email != "" && dynamo.TextOf(item, dynamo.GSI2.SK) != byName(u) {
-			without = append(without, u)
-		}
-		if len(without) < indexAtOnce {
+		if done.Users++; l.user.Email == "" {
 			return nil
 		}
-		n, err := db.index(ctx, without)
-		indexed, without = indexed+n, without[:0]
+		if some = append(some, l); len(some) < indexAtOnce {
+			return nil
+		}
+		err = db.index(ctx, some, &done)
+		some = some[:0]
 		return err
 	})
 	if err != nil {
-		return all, indexed, err
+		return done, err
 	}
-	n, err := db.index(ctx, without)
-	return all, indexed + n, err
+	return done, db.index(ctx, some, &done)
 }
 
-// index gives entries to users, and returns how many got some: those who changed meanwhile did not.
-func (db Store) index(ctx context.Context, users []user.User) (indexed int, err error) {
+// listed is a user with the entries that the rows have.
+type listed struct {
+	user            user.User
+	byName, byEmail string
+}
+
+// index gives entries to those of the users that lack one.
+func (db Store) index(ctx context.Context, users []listed, done *Indexing) error {
+	wants := make([]dynamo.Want, len(users))
+	for i := range users {
+		l := &users[i]
+		wants[i] = dynamo.Want{Table: dynamo.NotesTable, Key: emailKey(user.FoldEmail(l.user.Email)), Decode: func(item dynamo.Item) error {
+			l.byEmail = dynamo.TextOf(item, dynamo.GSI1.SK)
+			return nil
+		}}
+	}
+	errs := db.BatchGet(ctx, wants)
+	for i, l := range users {
+		if err := errs[i]; err != nil && !errors.Is(err, dynamo.ErrMissing) {
+			return err
+		}
+		if l.byName == byName(l.user) && l.byEmail == byEmail(l.user) {
+			continue
+		}
+		switch err := db.indexOne(ctx, l.user.ID); {
+		case err == nil:
+			done.Indexed++
+		case errors.Is(err, user.ErrEmailTaken):
+			done.Taken = append(done.Taken, l.user.ID)
+		case !fault.Is(err, fault.NotFound): // it was erased meanwhile
+			return err
+		}
+	}
+	return nil
+}
+
+// indexTries is how often a user may change while the entries are made.
+const indexTries = 5
+
+func (db Store) indexOne(ctx context.Context, id user.ID) error {
 	changed := errors.New("the user has changed since")
-	for _, u := range users {
+	for tries := 1; ; tries++ {
+		found, errs := db.UsersByID(ctx, []user.ID{id})
+		if errs != nil && errs[0] != nil {
+			return errs[0]
+		}
+		u := found[0]
 		profile := dynamo.Action{Table: dynamo.NotesTable, Key: ProfileKey(u.ID), Update: "SET GSI2PK = :users, GSI2SK = :found",
 			Values: dynamo.Attrs{":users": dynamo.Str(keys.UsersPK), ":found": dynamo.Str(byName(u))},
 			Failed: func(dynamo.Attrs) error { return changed }}
 		err := db.Transact(ctx, []dynamo.Action{profile.IfVersion(u.Version, "version"), makeFound(u)}, idempotency.Key{})
-		switch {
-		case err == nil:
-			indexed++
-		case !errors.Is(err, changed):
-			return indexed, err
+		if !errors.Is(err, changed) || tries == indexTries {
+			return err
 		}
 	}
-	return indexed, nil
 }

@@ -210,7 +210,8 @@ func lockEmail(u user.User) dynamo.Action {
 // UpdateUser changes the profile, and moves the lock when the address changes. What the profile counts stays. A user without entries gets them.
 //
 // Index: primary. Key: USER#<id>/PROFILE on condition of its version, EMAIL#<old>/… and EMAIL#<new>/UNIQUE_EMAILS.
-// Cost: 1 TransactWriteItems of 1 or 3 rows; where the user has no entries and keeps the address, another one of 2 rows.
+// Cost: 1 TransactWriteItems of 1 or 3 rows; where the user has no entries and keeps the address, another one of 2 rows; one more of 1 row where the lock of
+// the address is another user's.
 func (db Store) UpdateUser(ctx context.Context, before, after user.User, once idempotency.Key) error {
 	if before == after { // nothing to change, but a key to record
 		return db.Transact(ctx, nil, once)
@@ -230,7 +231,10 @@ func (db Store) UpdateUser(ctx context.Context, before, after user.User, once id
 	}
 	err := db.Transact(ctx, []dynamo.Action{indexed}, once)
 	if errors.Is(err, errWithoutEntries) {
-		return db.Transact(ctx, []dynamo.Action{changeProfile(before, after), makeFound(after)}, once)
+		err = db.Transact(ctx, []dynamo.Action{changeProfile(before, after), makeFound(after)}, once)
+		if errors.Is(err, user.ErrEmailTaken) { // by rows of another program; the address is not what changes
+			err = db.Transact(ctx, []dynamo.Action{changeProfile(before, after)}, once)
+		}
 	}
 	return err
 }

@@ -2381,8 +2381,9 @@ const (
 	// A store did not answer in time, the disk of an embedded store is full, or others keep changing the same thing. The
 	// same request may succeed later; repeat a mutation with its idempotency key.
 	ErrorCodeUnavailable ErrorCode = "UNAVAILABLE"
-	// A newer version of Taggie wrote the object, and this server cannot read it. Nothing was changed. The request may succeed
-	// on another server, or once whoever operates this one has upgraded it.
+	// A newer version of Taggie wrote the object. This server cannot read it, and left it as it is. If the error is at a field of a
+	// payload, the mutation was carried out. The request may succeed on another server, or once whoever operates this one has
+	// upgraded it.
 	ErrorCodeServerOutdated ErrorCode = "SERVER_OUTDATED"
 	// A mistake in Taggie. The log has details under `extensions.requestId`.
 	ErrorCodeInternal ErrorCode = "INTERNAL"

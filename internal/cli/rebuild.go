@@ -87,8 +87,11 @@ func rebuildUsers(ctx context.Context, t *Terminal) error {
 		return err
 	}
 	defer s.Close()
-	all, indexed, err := users.Store{DB: s.DB}.IndexUsers(ctx)
-	_, printed := fmt.Fprintf(t.Stdout, "Looked at %d users. %d of them were not in the list.\n", all, indexed)
+	done, err := users.Store{DB: s.DB}.IndexUsers(ctx)
+	_, printed := fmt.Fprintf(t.Stdout, "Looked at %d users. %d of them were not in the list.\n", done.Users, done.Indexed)
+	for _, id := range done.Taken {
+		err = errors.Join(err, fmt.Errorf("user %s is not listed: the address belongs to another user; let the user change it", id))
+	}
 	return errors.Join(err, printed)
 }
 

@@ -179,7 +179,7 @@ func failureOf(ctx context.Context, t task.Task, err error) string {
 		return ""
 	case ok && (f.Kind == fault.Invalid || f.Kind == fault.NotFound):
 		return f.Message
-	case ok && f.Kind == fault.Unavailable, t.Tries < triesOfFaults:
+	case ok && (f.Kind == fault.Unavailable || f.Kind == fault.Outdated), t.Tries < triesOfFaults: // a newer server can go on
 		return ""
 	case ok && f.Kind == fault.Exhausted:
 		return f.Message

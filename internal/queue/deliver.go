@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
 )
@@ -73,7 +74,7 @@ func (w *worker) deliver(ctx context.Context, t *taken) (outcome error, settled 
 	case outcome == nil:
 		err := w.settle(ctx, t, "")
 		return nil, err == nil, err
-	case errors.Is(outcome, labelling.ErrNotReady) || ctx.Err() != nil: // it is not its fault
+	case errors.Is(outcome, labelling.ErrNotReady) || fault.Is(outcome, fault.Outdated) || ctx.Err() != nil: // it is not its fault
 		if again {
 			err = w.count(ctx, t, t.message.Tries-1)
 		}

@@ -59,27 +59,34 @@ var tracing = []struct {
 const ratioSampler = "traceidratio"
 
 // endpoints are the variables that say where traces go. The exporter would send to a port of this machine if it could not read one.
-var endpoints = []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"}
+var endpoints = []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"}
 
 // variables returns the variables of OpenTelemetry that are set, or says which asks for what there is not.
 func variables(environ []string) (map[string]string, error) {
 	set := map[string]string{}
 	for _, line := range environ {
-		if name, value, _ := strings.Cut(line, "="); strings.HasPrefix(name, "OTEL_") && value != "" {
-			set[name] = strings.TrimSpace(value)
+		name, value, _ := strings.Cut(line, "=")
+		if value = strings.TrimSpace(value); strings.HasPrefix(name, "OTEL_") && value != "" {
+			set[name] = value
 		}
+	}
+	if strings.EqualFold(set["OTEL_TRACES_EXPORTER"], "none") {
+		return set, nil // nobody looks at the others
 	}
 	for _, v := range tracing {
 		if value, is := set[v.name]; is && !slices.Contains(v.may, strings.ToLower(value)) {
 			return nil, fmt.Errorf("%s is %q: want one of %s", v.name, value, strings.Join(v.may, ", "))
 		}
 	}
-	for _, name := range endpoints {
-		if value, is := set[name]; is {
-			if u, err := url.Parse(value); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-				return nil, fmt.Errorf("%s is no URL with http or https and a host: want one such as http://collector:4318", name) // the value could have a password
-			}
+	for _, name := range endpoints { // the first one is used
+		value, is := set[name]
+		if !is {
+			continue
 		}
+		if u, err := url.Parse(value); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+			return nil, fmt.Errorf("%s is no URL with http or https and a host: want one such as http://collector:4318", name) // the value could have a password
+		}
+		break
 	}
 	if value, is := set["OTEL_TRACES_SAMPLER_ARG"]; is && strings.HasSuffix(strings.ToLower(set["OTEL_TRACES_SAMPLER"]), ratioSampler) {
 		if ratio, err := strconv.ParseFloat(value, 64); err != nil || ratio < 0 || ratio > 1 {
