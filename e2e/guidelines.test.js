@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { ask, member, pictureProject } from './board.js';
 import { claim, live, messages, onBoard, out, WAIT_MS, world } from './board-page.js';
 import { openPage } from './browser.js';
+import { until } from './server.js';
 
 const elsewhere = 'https://elsewhere.example.com/owl.png'; // a request to it would be complained of
 const text = `# Staves\n\nLook at the **clef**: see [the manual](https://example.com/clefs). <b onclick="x">Not bold</b>\n\n![an owl](${elsewhere})\n\n| Clef | Lines |\n|---|--:|\n| treble | 5 |\n`;
@@ -34,9 +35,37 @@ onBoard('a manager writes guidelines, and sees what others wrote meanwhile', {},
   await page.reload();
   guidelines = await form(page);
   assert.equal(await guidelines.getByLabel('Text').inputValue(), text, 'what was typed is kept');
+
+  // What is typed while a save is under way stays.
+  const isSave = (request) => /\bmutation UpdateGuidelines\b/.test(request.postData() ?? '');
+  let goOn;
+  const held = new Promise((resolve) => (goOn = resolve));
+  await page.route('**/graphql', async (route) => {
+    if (isSave(route.request())) await held;
+    await route.continue();
+  });
+  const asked = page.waitForRequest(isSave, { timeout: WAIT_MS });
   await guidelines.getByRole('button', { name: 'Save' }).press('Enter');
+  await asked;
+  await guidelines.getByLabel('Text').fill(`${text}\nMore.`);
+  goOn();
   await messages(page).getByText('Saved. The members are told.').waitFor({ timeout: WAIT_MS });
+  await page.unroute('**/graphql');
   assert.equal(await read(project.id), text);
+  assert.equal(await guidelines.getByLabel('Text').inputValue(), `${text}\nMore.`);
+  await page.reload();
+  guidelines = await form(page);
+  assert.equal(await guidelines.getByLabel('Text').inputValue(), `${text}\nMore.`, 'it is kept, too');
+
+  const discard = page.getByRole('dialog', { name: 'Discard your changes?' });
+  await guidelines.getByRole('button', { name: 'Discard changes' }).press('Enter');
+  await discard.getByRole('button', { name: 'Cancel' }).press('Enter');
+  await discard.waitFor({ state: 'hidden', timeout: WAIT_MS });
+  assert.equal(await guidelines.getByLabel('Text').inputValue(), `${text}\nMore.`);
+  await guidelines.getByRole('button', { name: 'Discard changes' }).press('Enter');
+  await discard.getByRole('button', { name: 'Discard them' }).press('Enter');
+  await discard.waitFor({ state: 'hidden', timeout: WAIT_MS });
+  assert.equal(await guidelines.getByLabel('Text').inputValue(), text);
 
   await guidelines.getByLabel('Text').fill('Mine.');
   await write(project.id, 'Theirs.');
@@ -46,12 +75,16 @@ onBoard('a manager writes guidelines, and sees what others wrote meanwhile', {},
   await guidelines.getByRole('button', { name: 'Go on with mine' }).press('Enter');
   await guidelines.getByRole('button', { name: 'Save' }).press('Enter');
   await preview.getByText('Mine.').waitFor({ timeout: WAIT_MS });
-  await guidelines.locator('button[aria-disabled=true]').getByText('Save').waitFor({ timeout: WAIT_MS });
-  assert.equal(await read(project.id), 'Mine.');
+  await until('it is saved', WAIT_MS, async () => (await read(project.id)) === 'Mine.');
+  await guidelines.getByRole('button', { name: 'Discard changes', disabled: true }).waitFor({ timeout: WAIT_MS }); // the answer is there, too
 
   await guidelines.getByLabel('Text').fill('Mine again.');
   await write(project.id, 'Theirs again.');
   await guidelines.getByRole('button', { name: 'Take theirs' }).click({ timeout: WAIT_MS });
+  assert.equal(await guidelines.getByLabel('Your text').inputValue(), 'Mine again.');
+  const take = page.getByRole('dialog', { name: 'Take their text?' });
+  await take.getByRole('button', { name: 'Take theirs' }).press('Enter');
+  await take.waitFor({ state: 'hidden', timeout: WAIT_MS });
   assert.equal(await guidelines.getByLabel('Text').inputValue(), 'Theirs again.');
 });
 

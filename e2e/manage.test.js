@@ -229,6 +229,30 @@ test('what a manager removes comes back: items, and a project', async () => {
   const { project } = await ask(server, 'query ($id: ID!) { project(id: $id) { items(status: NEW, first: 5) { nodes { name efforts(first: 1) { nodes { review { verdict comment } } } } } } }', { id });
   assert.deepEqual(project.items.nodes.find((item) => item.name === name).efforts.nodes[0].review, { verdict: 'INCORRECT', comment: 'It is a fern.' });
 
+  // Who cancels while items are put back, one after another, stops it before the next one.
+  await work(server, id, labeller);
+  await work(server, id, labeller);
+  await results.getByRole('button', { name: /^Read again/ }).click();
+  for (const name of ['On bark', 'On stone']) await results.getByLabel(`Choose ${name}`).check({ timeout: WAIT_MS });
+  await results.getByRole('button', { name: 'Put back into the queue 2' }).press('Enter', { timeout: WAIT_MS });
+  const isReview = (request) => /\bmutation Review\b/.test(request.postData() ?? '');
+  let goOn;
+  const held = new Promise((resolve) => (goOn = resolve));
+  await page.route('**/graphql', async (route) => {
+    if (isReview(route.request())) await held;
+    await route.continue();
+  });
+  const asked = page.waitForRequest(isReview, { timeout: WAIT_MS });
+  const both = page.getByRole('dialog', { name: 'Put 2 items back into the queue?' });
+  await both.getByRole('button', { name: 'Put back' }).press('Enter');
+  await asked;
+  await both.getByRole('button', { name: 'Cancel' }).press('Enter');
+  goOn();
+  await told(page, messages(page), '1 item is back in the queue, before others. You cancelled the rest.');
+  await page.unroute('**/graphql');
+  const left = await ask(server, 'query ($id: ID!) { project(id: $id) { items(status: FINISHED, first: 5) { nodes { name } } } }', { id });
+  assert.equal(left.project.items.nodes.length, 1);
+
   // What is removed can be deleted for good at once.
   await results.getByLabel('Status').selectOption('All');
   await results.getByLabel('Choose On stone').check({ timeout: WAIT_MS });

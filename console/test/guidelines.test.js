@@ -34,6 +34,21 @@ test('what was typed is kept until it is saved', () => {
   assert.equal(createShelf(memory({ 'taggie:guidelines-edit:ada:p': '{' }), 'ada', 'p').edit(), null);
 });
 
+test('a tab removes what it kept, and nothing that another tab keeps', () => {
+  const storage = memory();
+  const [typing, reading] = [createShelf(storage, 'ada', 'p'), createShelf(storage, 'ada', 'p')];
+  const edit = { typed: 'Listen.', base: first };
+  typing.keep(edit);
+  reading.keep({ typed: 'Look.', base: first });
+  assert.deepEqual(reading.edit(), edit);
+  reading.keep({ typed: 'Touch.', base: first });
+  typing.keep(edit);
+  reading.keep({ typed: 'Look.', base: first });
+  assert.deepEqual(reading.edit(), edit, 'the other tab has typed since');
+  typing.keep({ typed: 'Listen.', base: { version: 2, text: 'Listen.' } });
+  assert.equal(typing.edit(), null);
+});
+
 test('a browser without room says so', () => {
   const full = { ...memory(), setItem: () => { throw new Error('full'); } };
   assert.equal(createShelf(full, 'ada', 'p').keep({ typed: 'Listen.', base: first }), false);

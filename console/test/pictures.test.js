@@ -11,7 +11,7 @@ test('which pictures a policy allows', () => {
 test('what may be shown: from the page, and from the sources of its policy', async () => {
   const page = new URL('https://board.example/board#page=work');
   const fetch = async () => new Response('', { headers: { 'Content-Security-Policy': "img-src 'self' data: https://pics.example" } });
-  const mayShow = await readPolicy(fetch, page);
+  const { mayShow, mayShowInText } = await readPolicy(fetch, page);
   assert.equal(mayShow('https://pics.example/a.jpg'), true);
   assert.equal(mayShow('/a.jpg'), true);
   assert.equal(mayShow('https://other.example/a.jpg'), false);
@@ -19,7 +19,15 @@ test('what may be shown: from the page, and from the sources of its policy', asy
     assert.equal(mayShow(unreadable), false, unreadable);
     assert.equal(readAddress(unreadable), null, unreadable);
   }
-  assert.equal((await readPolicy(async () => assert.fail('no network'), page))('https://pics.example:99999/a.jpg'), false);
+  assert.deepEqual(['https://pics.example/a.jpg', '/a.jpg', 'https://other.example/a.jpg'].map(mayShowInText), [true, true, false]);
+});
+
+test('when the policy cannot be read, pictures of items are tried, and texts have none', async () => {
+  const page = new URL('https://board.example/board#page=work');
+  const { mayShow, mayShowInText } = await readPolicy(() => Promise.reject(new Error('no network')), page);
+  assert.equal(mayShow('https://pics.example/a.jpg'), true);
+  assert.equal(mayShow('https://pics.example:99999/a.jpg'), false);
+  for (const url of ['https://pics.example/a.jpg', '/a.jpg', 'https://pics.example:99999/a.jpg']) assert.equal(mayShowInText(url), false, url);
 });
 
 test('an address that an import told', () => {

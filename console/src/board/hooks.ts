@@ -1,16 +1,15 @@
 // What the pages of the board share: the store, the settings, the time.
 import { createContext, useContext, useEffect, useState, useSyncExternalStore } from 'react';
 import { serverNow } from './clock';
+import type { PicturePolicy } from './pictures';
 import type { Settings, SettingsStore } from './settings';
 import type { State } from './state';
 import type { Store } from './store';
 
 /** What main.tsx provides. */
-export interface Board {
+export interface Board extends PicturePolicy {
   store: Store;
   settings: SettingsStore;
-  /** Whether the page may load the picture. */
-  mayShow: (url: string) => boolean;
 }
 
 export const BoardContext = createContext<Board | null>(null);

@@ -21,13 +21,13 @@ import { createStore } from './store';
 const session = createSession();
 const settings = createSettings(window.localStorage);
 const store = createStore(session, settings);
-const mayShow = await readPolicy();
+const pictures = await readPolicy();
 store.run();
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <Provider value={store.client}>
-      <BoardContext value={{ store, settings, mayShow }}>
+      <BoardContext value={{ store, settings, ...pictures }}>
         <Boundary>
           <App session={session} />
         </Boundary>

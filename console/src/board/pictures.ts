@@ -11,12 +11,21 @@ export function pictureSources(policy: string | null): string[] | null {
   return directives.find(([name]) => name === 'img-src')?.slice(1) ?? null;
 }
 
-/** Reads the policy of the page. Resolves to a test for addresses. */
-export async function readPolicy(fetch = window.fetch.bind(window), page: Pick<Location, 'href' | 'origin' | 'pathname'> = window.location): Promise<(url: string) => boolean> {
+/** Which addresses of pictures may be shown. */
+export interface PicturePolicy {
+  /** As the picture of an item. If the policy was not read, all are tried: the browser refuses what it forbids. */
+  mayShow: (url: string) => boolean;
+  /** In a text that somebody wrote. If the policy was not read, none is shown. */
+  mayShowInText: (url: string) => boolean;
+}
+
+/** Reads the policy of the page. */
+export async function readPolicy(fetch = window.fetch.bind(window), page: Pick<Location, 'href' | 'origin' | 'pathname'> = window.location): Promise<PicturePolicy> {
   const response = await fetch(page.pathname).catch(() => null);
   const sources = pictureSources(response?.headers.get('Content-Security-Policy') ?? null);
-  return (url) => {
+  const mayShow = (url: string) => {
     const origin = readAddress(url, page.href)?.origin;
     return origin !== undefined && (sources === null || origin === page.origin || sources.includes(origin));
   };
+  return { mayShow, mayShowInText: (url) => sources !== null && mayShow(url) };
 }

@@ -27,6 +27,7 @@ export function follow(edit: Edit | null, now: Version): Edit {
 export function createShelf(storage: Storage, viewer: string, project: string) {
   const readKey = `taggie:guidelines-read:${viewer}:${project}`;
   const editKey = `taggie:guidelines-edit:${viewer}:${project}`;
+  let mine: string | null = null; // what was kept here; another tab may keep something else since
   function put(key: string, text: string): boolean {
     try {
       storage.setItem(key, text);
@@ -46,11 +47,16 @@ export function createShelf(storage: Storage, viewer: string, project: string) {
         return null; // written by another version
       }
     },
-    /** Keeps what differs from the text it was made of; reports whether it is safe. */
+    /** Keeps what differs from the text it was made of; reports whether it is safe. When nothing differs, it removes what it kept, but not what another tab keeps. */
     keep(edit: Edit): boolean {
-      if (isChanged(edit)) return put(editKey, JSON.stringify(edit));
-      storage.removeItem(editKey);
-      return true;
+      if (!isChanged(edit)) {
+        if (mine !== null && storage.getItem(editKey) === mine) storage.removeItem(editKey);
+        return true;
+      }
+      const text = JSON.stringify(edit);
+      const isKept = put(editKey, text);
+      if (isKept) mine = text;
+      return isKept;
     },
   };
 }

@@ -6,7 +6,7 @@ import { useBoard, useBoardState, useNow } from '../hooks';
 import { Markdown } from '../Markdown';
 import { ago } from '../text';
 import { useAct } from '../act';
-import { Field, onSubmit, TroubleNote } from '../forms';
+import { Confirm, Field, onSubmit, TroubleNote } from '../forms';
 
 /** What members are told about how to label: to write, beside what it looks like. */
 export function Guidelines() {
@@ -14,9 +14,10 @@ export function Guidelines() {
   const { project, viewer } = useBoardState();
   const { found, problem, read } = useGuidelines();
   const { act, busy, trouble } = useAct();
-  const shelf = useMemo(() => createShelf(localStorage, viewer!.id, project!.id), [viewer, project?.id]);
+  const shelf = useMemo(() => createShelf(localStorage, viewer!.id, project!.id), [viewer?.id, project?.id]);
   const [edit, setEdit] = useState<Edit | null>(null);
   const [isSafe, setIsSafe] = useState(true);
+  const [sure, setSure] = useState<'theirs' | 'discard' | null>(null);
   const time = useNow(30_000);
   const now = found ?? { version: 0, text: '' };
 
@@ -32,12 +33,17 @@ export function Guidelines() {
     const data = await act(UpdateGuidelinesDocument, { projectId: project!.id, text: edit.typed, expectedVersion: edit.base.version }, (found) => (found.kind === 'GuidelinesConflict' ? null : found)); // both texts are shown then
     const after = data?.updateGuidelines?.guidelines;
     if (after) {
-      setEdit({ typed: edit.typed, base: after });
+      setEdit((now) => now && { typed: now.typed, base: after }); // somebody may have typed on meanwhile
       store.readGuidelines(after.version);
       store.say('good', 'Saved. The members are told.');
       void store.changed();
     }
     await read();
+  }
+
+  function replace(edit: Edit) {
+    setEdit(edit);
+    setSure(null);
   }
 
   const conflict = edit && found && isConflict(edit, found) ? found : null;
@@ -71,7 +77,7 @@ export function Guidelines() {
             <div className="actions is-whole">
               {conflict ? (
                 <>
-                  <button type="button" onClick={() => setEdit({ typed: conflict.text, base: conflict })}>
+                  <button type="button" onClick={() => setSure('theirs')}>
                     Take theirs
                   </button>
                   <button type="button" className="primary" onClick={() => setEdit({ ...edit, base: conflict })}>
@@ -80,7 +86,7 @@ export function Guidelines() {
                 </>
               ) : (
                 <>
-                  <button type="button" aria-disabled={!isChanged(edit)} onClick={() => setEdit({ ...edit, typed: edit.base.text })}>
+                  <button type="button" aria-disabled={!isChanged(edit)} onClick={() => isChanged(edit) && setSure('discard')}>
                     Discard changes
                   </button>
                   <button type="submit" className="primary" aria-disabled={busy || !isChanged(edit)}>
@@ -97,6 +103,16 @@ export function Guidelines() {
           </form>
         )}
       </section>
+      {edit && conflict && sure === 'theirs' && (
+        <Confirm title="Take their text?" yes="Take theirs" busy={busy} trouble={null} onYes={() => replace({ typed: conflict.text, base: conflict })} onClose={() => setSure(null)}>
+          <p>The form shows their text then. Your own changes are lost.</p>
+        </Confirm>
+      )}
+      {edit && !conflict && sure === 'discard' && (
+        <Confirm title="Discard your changes?" yes="Discard them" busy={busy} trouble={null} onYes={() => replace({ ...edit, typed: edit.base.text })} onClose={() => setSure(null)}>
+          <p>The form shows the text of the project then. What you have typed and not saved is lost.</p>
+        </Confirm>
+      )}
     </div>
   );
 }

@@ -29,6 +29,7 @@ export function Results() {
   const [opened, setOpened] = useState<ResultFragment | null>(null);
   const [sure, setSure] = useState<'remove' | 'back' | null>(null);
   const [comment, setComment] = useState('');
+  const isCancelled = useRef(false); // the dialog was closed while items are put back
   const [removed, setRemoved] = useState(0);
   const { act, busy, trouble, setTrouble } = useAct();
 
@@ -68,25 +69,31 @@ export function Results() {
 
   /** Puts what was skipped back, and then, one after another, what was finished: a manager does that by finding the result incorrect. */
   async function putBack() {
+    isCancelled.current = false;
     const back = new Set<string>();
     const answer = skipped.length ? await act(ReturnSkippedDocument, { projectId: id, itemIds: skipped.map((item) => item.id) }) : undefined;
     for (const item of answer?.returnSkippedItems?.items ?? []) back.add(item.id);
     let isDone = answer !== null;
     for (const item of finished) {
+      if (isCancelled.current) break;
       const { id: effortId, version } = finding(item)!;
       isDone &&= (await act(ReviewDocument, { effortId, verdict: 'INCORRECT', comment: comment.trim(), expectedVersion: version })) !== null;
       if (!isDone) break;
       back.add(item.id);
     }
-    if (back.size) store.say('good', `${count(back.size)} back in the queue, before others.`);
+    const isStopped = isDone && back.size < returning && isCancelled.current;
+    if (back.size) store.say('good', `${count(back.size)} back in the queue, before others.${isStopped ? ' You cancelled the rest.' : ''}`);
     const change = (item: ResultFragment): ResultFragment => (back.has(item.id) ? { ...item, status: 'NEW' } : item);
     results.change((nodes) => nodes.map(change));
     if (found) setFound(change(found));
-    if (isDone) close();
-    if (isDone) setChosen(new Set());
+    if (isDone && !isStopped) {
+      close();
+      setChosen(new Set());
+    }
   }
 
   function close() {
+    isCancelled.current = true;
     setSure(null);
     setComment('');
     setTrouble(null);
