@@ -38,6 +38,7 @@ const senders = {
   SignUp: () => server.token('you@example.com'),
   Revoke: () => server.token('root@example.com', '--admin'),
   Quota: () => server.token('root@example.com', '--admin'),
+  FindUsers: () => server.token('root@example.com', '--admin'),
 };
 
 const ada = async (text) => (await query(server.origin, text)).data.viewer;

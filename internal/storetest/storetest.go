@@ -83,13 +83,21 @@ func NewWorld(t testing.TB, s Stores, clock *Clock) *World {
 	}
 }
 
-// Run opens stores for each test of a suite and runs all of them in parallel.
-func Run(t *testing.T, open Open, tests map[string]func(*testing.T, *World)) {
+// World opens stores, and returns a world over them.
+func (open Open) World(t *testing.T, clock *Clock) *World {
+	return NewWorld(t, open(t, clock.Now), clock)
+}
+
+// Run runs the tests of a suite side by side, each in a world of its own. A world that can be settled is, when its test is over.
+func Run[W any](t *testing.T, world func(*testing.T, *Clock) W, tests map[string]func(*testing.T, W)) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			clock := NewClock()
-			test(t, NewWorld(t, open(t, clock.Now), clock))
+			w := world(t, NewClock())
+			test(t, w)
+			if w, can := any(w).(interface{ Settled() }); can {
+				w.Settled()
+			}
 		})
 	}
 }

@@ -48,6 +48,7 @@ func fill(s *apitest.Server) filled {
 	first := ada.Snapshot(of, "first")
 	ada.Tags(item, apitest.Vars{"value": "Viola"}, apitest.Vars{"value": "mine", "visibility": "PRIVATE"})
 	crew := s.Labelled(3, 1)
+	crew.Client.Must(`mutation($p: ID!) { updateGuidelines(input: {projectId: $p, text: "# How to label"}) { __typename } }`, apitest.Vars{"p": crew.ID})
 	return filled{ada, grace, crew.Client, map[string]string{"$ada": ada.ID, "$grace": grace.ID, "$note": ids[0], "$deleted": ids[1], "$scope": space.Scope, "$entity": one,
 		"$item": item, "$score": of, "$snapshot": first, "$project": crew.ID, "$team": crew.Team, "$labeller": crew.Labellers[0].ID, "$done": crew.Items[0], "$open": crew.Items[2], "$category": crew.Categories[0]}}
 }

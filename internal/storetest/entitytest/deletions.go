@@ -16,7 +16,7 @@ import (
 
 // EntityDeletionsSuite tests how an implementation of [entity.Store] deletes.
 func EntityDeletionsSuite(t *testing.T, open OpenRelations) {
-	runRelations(t, open, map[string]func(*testing.T, *RelationWorld){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *RelationWorld){
 		"delete a record":                              deleteRecord,
 		"deleting needs the current version":           deleteConflict,
 		"a deletion is repeated safely":                deleteOnce,
@@ -31,7 +31,7 @@ func EntityDeletionsSuite(t *testing.T, open OpenRelations) {
 
 // EntityDeletionsTogether tests what [EntityDeletionsSuite] does at the same time. See [Together].
 func EntityDeletionsTogether(t *testing.T, open OpenRelations) {
-	runRelations(t, open, map[string]func(*testing.T, *RelationWorld){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *RelationWorld){
 		"deleting twice, one entity after the other": deleteTwice,
 	})
 }

@@ -46,6 +46,11 @@ type Entities interface {
 // Open returns empty stores that take their time from now.
 type Open func(t *testing.T, now func() time.Time) Stores
 
+// World opens stores, and returns a world over them.
+func (open Open) World(t *testing.T, clock *storetest.Clock) *World {
+	return NewWorld(t, open(t, clock.Now), clock)
+}
+
 // World is a set of stores with what makes entities in them.
 type World struct {
 	Stores
@@ -59,16 +64,6 @@ type World struct {
 // NewWorld returns a world over empty stores that show the time of the clock, with a scope whose id is not an easy one.
 func NewWorld(t testing.TB, s Stores, clock *storetest.Clock) *World {
 	return &World{Stores: s, Clock: clock, Ctx: storetest.Patient(t), scope: "scope:1#a", t: t}
-}
-
-func runEntities(t *testing.T, open Open, tests map[string]func(*testing.T, *World)) {
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock := storetest.NewClock()
-			test(t, NewWorld(t, open(t, clock.Now), clock))
-		})
-	}
 }
 
 // ID returns the id of a person in the world's scope.
@@ -143,7 +138,7 @@ func (w *World) ByIndex(index string, r entity.Range) []string {
 // Suite tests an implementation of the parts of entity.Store that read, set and index entities. Its tests have the
 // names of the use cases of the document.
 func Suite(t *testing.T, open Open) {
-	runEntities(t, open, map[string]func(*testing.T, *World){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *World){
 		"Get subject by ID": func(t *testing.T, w *World) {
 			attributes := map[string]any{
 				"name": "Ada", "age": json.Number("36"), "dead": true, "spouse": nil, "expires_at": json.Number("1"),
@@ -206,7 +201,7 @@ func Suite(t *testing.T, open Open) {
 // Together tests what [Suite] does at the same time: nothing else sees a transaction that is shown row by row. A rebuild changes several
 // entities at the same time.
 func Together(t *testing.T, open Open) {
-	runEntities(t, open, map[string]func(*testing.T, *World){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *World){
 		"Set a record by many at once":  setTogether,
 		"Rebuild an index":              rebuild,
 		"Rebuild an index step by step": rebuildSteps,

@@ -36,6 +36,11 @@ type RelationStores struct {
 // OpenRelations returns empty stores that take their time from now.
 type OpenRelations func(t *testing.T, now func() time.Time) RelationStores
 
+// World opens stores, and returns a world over them.
+func (open OpenRelations) World(t *testing.T, clock *storetest.Clock) *RelationWorld {
+	return NewRelationWorld(t, open(t, clock.Now), clock)
+}
+
 // RelationWorld is a store with what makes relationships in it.
 type RelationWorld struct {
 	RelationStores
@@ -73,19 +78,9 @@ func (w *RelationWorld) Work() {
 	}
 }
 
-func runRelations(t *testing.T, open OpenRelations, tests map[string]func(*testing.T, *RelationWorld)) {
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock := storetest.NewClock()
-			test(t, NewRelationWorld(t, open(t, clock.Now), clock))
-		})
-	}
-}
-
 // RelationsSuite tests an implementation of [entity.Relations].
 func RelationsSuite(t *testing.T, open OpenRelations) {
-	runRelations(t, open, map[string]func(*testing.T, *RelationWorld){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *RelationWorld){
 		"get relationship keys for subject":                    relationsOfSubject,
 		"get relationship objects for subject":                 relationObjects,
 		"get relationship keys by predicate for subject":       relationsByPredicate,
@@ -113,7 +108,7 @@ func RelationsSuite(t *testing.T, open OpenRelations) {
 
 // RelationsTogether tests what [RelationsSuite] does at the same time, also with several predicates in one change. See [Together].
 func RelationsTogether(t *testing.T, open OpenRelations) {
-	runRelations(t, open, map[string]func(*testing.T, *RelationWorld){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *RelationWorld){
 		"two writers":                     twoWriters,
 		"many writers add together":       addTogether,
 		"set a record with relationships": putWithRelations,

@@ -21,7 +21,7 @@ import (
 
 // ScopesSuite tests an implementation of entity.Scopes.
 func ScopesSuite(t *testing.T, open Open) {
-	runEntities(t, open, map[string]func(*testing.T, *World){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *World){
 		"a scope is what was put":                   putScope,
 		"a blocked user adds nobody":                blockedUserAddsNobody,
 		"a scope is changed by one at a time":       changeScope,
@@ -37,7 +37,7 @@ func ScopesSuite(t *testing.T, open Open) {
 
 // ScopesTogether tests what [ScopesSuite] does at the same time. See [Together].
 func ScopesTogether(t *testing.T, open Open) {
-	runEntities(t, open, map[string]func(*testing.T, *World){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *World){
 		"a scope keeps an owner whoever leaves": lastOwnerTogether,
 	})
 }

@@ -16,7 +16,7 @@ import (
 
 // TasksSuite tests an implementation of task.Store.
 func TasksSuite(t *testing.T, open Open) {
-	runEntities(t, open, map[string]func(*testing.T, *World){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *World){
 		"a task is there once":                    taskOnce,
 		"tasks are listed when they are due":      dueTasks,
 		"a task is claimed by one":                claimTask,
@@ -29,7 +29,7 @@ func TasksSuite(t *testing.T, open Open) {
 
 // TasksTogether tests what [TasksSuite] does at the same time. See [Together].
 func TasksTogether(t *testing.T, open Open) {
-	runEntities(t, open, map[string]func(*testing.T, *World){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *World){
 		"a task is claimed by one of many": claimTogether,
 	})
 }

@@ -23,7 +23,7 @@ import (
 
 // Suite is the contract of a store of tags on items, with the rules above it.
 func Suite(t *testing.T, open Open) {
-	runFileTags(t, open, map[string]func(*testing.T, *World){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *World){
 		"tags are replaced":             replacedTags,
 		"tags of many authors":          tagsOfAuthors,
 		"spellings":                     searchedSpellings,
@@ -48,7 +48,7 @@ func Suite(t *testing.T, open Open) {
 // Together tests what [Suite] does at the same time: nothing else sees a transaction that is shown row by row. The tags of several items, or of
 // several authors of one, follow their scores at the same time, too.
 func Together(t *testing.T, open Open) {
-	runFileTags(t, open, map[string]func(*testing.T, *World){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *World){
 		"many items at once":           tagsOfManyItems,
 		"sets are tagged":              taggedSets,
 		"the owner takes tags off":     removedByOwner,

@@ -34,6 +34,11 @@ type Stores struct {
 // Open returns empty stores that take their time from now.
 type Open func(t *testing.T, now func() time.Time) Stores
 
+// World opens stores, and returns a world over them.
+func (open Open) World(t *testing.T, clock *storetest.Clock) *World {
+	return NewWorld(t, open(t, clock.Now), clock)
+}
+
 // World is a set of stores with the rules of tags on items above them, and two users.
 type World struct {
 	Stores
@@ -66,18 +71,6 @@ func (w *World) Server() *filetag.Service {
 		Store: w.Tags, Items: w.files(), Scores: score.NewService(score.Options{Store: w.Scores, Now: w.Clock.Now, NewID: uuid.NewString}),
 		Kept: filetag.Kept{Items: w.Items, Scores: w.Scores}, Now: w.Clock.Now, NewID: uuid.NewString,
 	})
-}
-
-func runFileTags(t *testing.T, open Open, tests map[string]func(*testing.T, *World)) {
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock := storetest.NewClock()
-			w := NewWorld(t, open(t, clock.Now), clock)
-			test(t, w)
-			w.Settled()
-		})
-	}
 }
 
 // As returns a context in which the user asks.

@@ -28,6 +28,11 @@ type Stores struct {
 // Open returns empty stores that take their time from now.
 type Open func(t *testing.T, now func() time.Time) Stores
 
+// World opens stores, and returns a world over them.
+func (open Open) World(t *testing.T, clock *storetest.Clock) *World {
+	return NewWorld(t, open(t, clock.Now), clock)
+}
+
 // World is a world with a project whose items are handed out.
 type World struct {
 	*projecttest.World
@@ -162,7 +167,7 @@ func sortedIDs(items []project.Item) []string {
 
 // Suite tests an implementation of labelling.Truth.
 func Suite(t *testing.T, open Open) {
-	run(t, open, map[string]func(*testing.T, *World){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *World){
 		"a claim is made, extended and ended":                  claimedItem,
 		"an item is finished with its transition":              finishedMove,
 		"an incorrect effort returns its item":                 reviewedEffort,
@@ -188,22 +193,12 @@ func Suite(t *testing.T, open Open) {
 
 // Together tests what [Suite] does at the same time: nothing else sees a transaction that is shown row by row.
 func Together(t *testing.T, open Open) {
-	run(t, open, map[string]func(*testing.T, *World){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *World){
 		"of several who finish an item one does":    finishersTogether,
 		"a move that is made twice is one move":     movedTwice,
 		"scans show every item while items change":  scannedMeanwhile,
 		"an item and its efforts are of one moment": effortsOfOneMoment,
 	})
-}
-
-func run(t *testing.T, open Open, tests map[string]func(*testing.T, *World)) {
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock := storetest.NewClock()
-			test(t, NewWorld(t, open(t, clock.Now), clock))
-		})
-	}
 }
 
 // onceKey returns an idempotency key.

@@ -11,7 +11,7 @@ import (
 
 // Suite tests the contract of note.Store, and the rules of note.Service that depend on it.
 func Suite(t *testing.T, open storetest.Open) {
-	storetest.Run(t, open, map[string]func(*testing.T, *storetest.World){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *storetest.World){
 		"DueAfterReturnsNotesOnly":               testDueAfterReturnsNotesOnly,
 		"DueBoundsAreExclusive":                  testDueBoundsAreExclusive,
 		"NotesWithoutADeadlineComeLast":          testNotesWithoutADeadlineComeLast,

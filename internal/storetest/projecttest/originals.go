@@ -23,6 +23,12 @@ import (
 // OpenOriginals returns empty stores of items and of projects, on the same rows, that take their time from now.
 type OpenOriginals func(t *testing.T, now func() time.Time) (scoretest.ItemStores, Stores)
 
+// World opens stores, and returns a world over them.
+func (open OpenOriginals) World(t *testing.T, clock *storetest.Clock) *OriginalWorld {
+	items, projects := open(t, clock.Now)
+	return NewOriginalWorld(t, items, projects, clock)
+}
+
 // OriginalWorld is a set of stores in which Ada has both a library and a project.
 type OriginalWorld struct {
 	*World
@@ -47,7 +53,7 @@ func (w *OriginalWorld) serving(store project.Store, uploads project.Uploads) *p
 
 // OriginalsSuite is the contract of stores of items and of projects towards one another: items of users are imported into projects.
 func OriginalsSuite(t *testing.T, open OpenOriginals) {
-	runOriginals(t, open, map[string]func(*testing.T, *OriginalWorld){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *OriginalWorld){
 		"items are imported and used":           importedOriginals,
 		"an item goes before it is imported":    goneOriginals,
 		"an item goes while it is imported":     goneMeanwhile,
@@ -59,20 +65,9 @@ func OriginalsSuite(t *testing.T, open OpenOriginals) {
 
 // OriginalsTogether tests what [OriginalsSuite] does at the same time, which is to keep many items. See [Together].
 func OriginalsTogether(t *testing.T, open OpenOriginals) {
-	runOriginals(t, open, map[string]func(*testing.T, *OriginalWorld){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *OriginalWorld){
 		"a library is imported": importedLibrary,
 	})
-}
-
-func runOriginals(t *testing.T, open OpenOriginals, tests map[string]func(*testing.T, *OriginalWorld)) {
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock := storetest.NewClock()
-			i, p := open(t, clock.Now)
-			test(t, NewOriginalWorld(t, i, p, clock))
-		})
-	}
 }
 
 // Keep puts n items as completed uploads do, without bytes.

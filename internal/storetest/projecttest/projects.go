@@ -32,6 +32,11 @@ type Stores struct {
 // Open returns empty stores that take their time from now.
 type Open func(t *testing.T, now func() time.Time) Stores
 
+// World opens stores, and returns a world over them.
+func (open Open) World(t *testing.T, clock *storetest.Clock) *World {
+	return NewWorld(t, open(t, clock.Now), clock)
+}
+
 // World is a set of stores with a project in them.
 type World struct {
 	Stores
@@ -50,16 +55,6 @@ func NewWorld(t testing.TB, s Stores, clock *storetest.Clock) *World {
 	w.Ada = w.SignUp("ada")
 	w.Project, w.Team = w.Create(w.Ada, []string{"owl", "cat"}, []string{"asleep"})
 	return w
-}
-
-func runProjects(t *testing.T, open Open, tests map[string]func(*testing.T, *World)) {
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock := storetest.NewClock()
-			test(t, NewWorld(t, open(t, clock.Now), clock))
-		})
-	}
 }
 
 // SignUp creates a user.
@@ -221,7 +216,7 @@ func (w *World) OfLabel(l project.Label) []string {
 
 // Suite tests an implementation of project.Store.
 func Suite(t *testing.T, open Open) {
-	runProjects(t, open, map[string]func(*testing.T, *World){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *World){
 		"a project is created with all that belongs to it":    createdProject,
 		"a project with 400 labels is created":                projectOfManyLabels,
 		"a project is not created for nobody":                 projectOfNobody,
@@ -260,7 +255,7 @@ func Suite(t *testing.T, open Open) {
 
 // Together tests what [Suite] does at the same time: nothing else sees a transaction that is shown row by row.
 func Together(t *testing.T, open Open) {
-	runProjects(t, open, map[string]func(*testing.T, *World){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *World){
 		"two managers add the same category":          sameCategory,
 		"one of many managers writes guidelines":      guidelinesTogether,
 		"two labels are merged into one another":      mergedTogether,

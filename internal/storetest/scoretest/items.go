@@ -12,11 +12,12 @@ import (
 
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/storetest"
 )
 
 // ItemsSuite is the contract of a store of items, with the rules above it and the storage beside it.
 func ItemsSuite(t *testing.T, open OpenItems) {
-	runItems(t, open, map[string]func(*testing.T, *ItemWorld){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *ItemWorld){
 		"an image becomes an item":              uploadedImage,
 		"a form does what a request does":       postedForm,
 		"a large file comes in parts":           uploadedInParts,
@@ -44,7 +45,7 @@ func ItemsSuite(t *testing.T, open OpenItems) {
 
 // ItemsTogether tests what [ItemsSuite] does at the same time. See [Together].
 func ItemsTogether(t *testing.T, open OpenItems) {
-	runItems(t, open, map[string]func(*testing.T, *ItemWorld){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *ItemWorld){
 		"items are completed at the same time": completedTogether,
 		"uploads are completed in turns":       completedInTurns,
 		"the quota holds under many writers":   quotaTogether,

@@ -41,6 +41,11 @@ type ItemStores struct {
 // OpenItems returns empty stores that take their time from now.
 type OpenItems func(t *testing.T, now func() time.Time) ItemStores
 
+// World opens stores, and returns a world over them.
+func (open OpenItems) World(t *testing.T, clock *storetest.Clock) *ItemWorld {
+	return NewItemWorld(t, open(t, clock.Now), clock)
+}
+
 // The sizes at which files come in parts in these tests. S3 takes no smaller parts.
 const (
 	single   = 1 << 20
@@ -68,16 +73,6 @@ func NewItemWorld(t testing.TB, s ItemStores, clock *storetest.Clock) *ItemWorld
 // Over returns the rules over other stores.
 func (w *ItemWorld) Over(store score.ItemStore, files score.Files) *score.Items {
 	return score.NewItems(score.ItemsOptions{Store: store, Scores: w.Scores, Files: files, Quota: Quota, Now: w.Clock.Now, NewID: uuid.NewString, Single: single, Part: partSize})
-}
-
-func runItems(t *testing.T, open OpenItems, tests map[string]func(*testing.T, *ItemWorld)) {
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock := storetest.NewClock()
-			test(t, NewItemWorld(t, open(t, clock.Now), clock))
-		})
-	}
 }
 
 // As returns a context in which the user asks.

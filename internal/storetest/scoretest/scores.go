@@ -22,7 +22,7 @@ import (
 
 // Suite tests the contract of score.Store, and the rules of score.Service that depend on it.
 func Suite(t *testing.T, open Open) {
-	runScores(t, open, map[string]func(*testing.T, *World){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *World){
 		"a score is there as it was made":            scoreAsMade,
 		"a score is changed in pieces":               scoreInPieces,
 		"pages and annotations out of range":         scoreOutOfRange,
@@ -50,7 +50,7 @@ func Suite(t *testing.T, open Open) {
 
 // Together tests what [Suite] does at the same time: nothing else sees a transaction that is shown row by row.
 func Together(t *testing.T, open Open) {
-	runScores(t, open, map[string]func(*testing.T, *World){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *World){
 		"a score is deleted with everything":          scoreDeleted,
 		"many writers at once":                        scoreWriters,
 		"many writers change much at once":            scoreLargeWriters,
@@ -65,7 +65,7 @@ func Together(t *testing.T, open Open) {
 
 // ScoreLimits tests the contract of score.Store at the limits of scores, which takes hundreds of calls.
 func ScoreLimits(t *testing.T, open Open) {
-	runScores(t, open, map[string]func(*testing.T, *World){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *World){
 		"a score of many pages and annotations": largeScore,
 		"a score has so many snapshots":         snapshotsBounded,
 	})

@@ -34,6 +34,11 @@ type Stores struct {
 // Open returns empty stores that take their time from now.
 type Open func(t *testing.T, now func() time.Time) Stores
 
+// World opens stores, and returns a world over them.
+func (open Open) World(t *testing.T, clock *storetest.Clock) *World {
+	return NewWorld(t, open(t, clock.Now), clock)
+}
+
 // Contents keeps the contents of snapshots in memory.
 type Contents struct {
 	// Fail, if set, is asked before each call: "upload", "open" or "delete".
@@ -124,18 +129,6 @@ func NewWorld(t testing.TB, s Stores, clock *storetest.Clock) *World {
 	contents := &Contents{Kept: map[string][]byte{}}
 	return &World{Stores: s, Clock: clock, Contents: contents, Ada: score.UserID(uuid.NewString()), t: t,
 		Rules: score.NewService(score.Options{Store: s.Scores, Contents: contents, Now: clock.Now, NewID: uuid.NewString})}
-}
-
-func runScores(t *testing.T, open Open, tests map[string]func(*testing.T, *World)) {
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock := storetest.NewClock()
-			w := NewWorld(t, open(t, clock.Now), clock)
-			test(t, w)
-			w.Settled()
-		})
-	}
 }
 
 // As returns a context in which the user asks.

@@ -23,7 +23,7 @@ import (
 
 // Suite tests the contract of user.Store.
 func Suite(t *testing.T, open storetest.Open) {
-	storetest.Run(t, open, map[string]func(*testing.T, *storetest.World){
+	storetest.Run(t, open.World, map[string]func(*testing.T, *storetest.World){
 		"UserIsFoundByIDEmailAndSubject":    testUserIsFound,
 		"MissingUserIsNotFoundAlone":        testMissingUserIsNotFoundAlone,
 		"EmailUniqueWhateverItsCase":        testEmailUniqueWhateverItsCase,
