@@ -11217,7 +11217,7 @@ type Project implements Node {
   "Keywords the project suggests, up to 200."
   suggestedKeywords: [String!]! @atMost(elements: 200)
   "How to label; null until a manager has written it."
-  guidelines: Guidelines @cost(weight: "130")
+  guidelines: Guidelines
   "What an item can be, in order; with ` + "`" + `includeRetired` + "`" + ` also what was retired. Both together are at most 200."
   categories(includeRetired: Boolean! = false): [Category!] @listSize(assumedSize: 50) @atMost(elements: 200)
   "What else an item can be, in order; with ` + "`" + `includeRetired` + "`" + ` also what was retired. Both together are at most 200."
@@ -11278,7 +11278,7 @@ type Guidelines {
   Markdown, up to 65,536 bytes; may be empty. It is shown as it was written: who renders it must take care of HTML, images and
   links in it.
   """
-  text: String! @atMost(bytes: 65536)
+  text: String! @cost(weight: "130") @atMost(bytes: 65536)
   "1 for the first text; grows by one with each change. See ` + "`" + `expectedVersion` + "`" + ` of ` + "`" + `updateGuidelines` + "`" + `."
   version: Int!
   "When the text last changed."
