@@ -72,6 +72,9 @@ func (s *Stores) CheckData(ctx context.Context, progress func(DataCheck)) (DataC
 	}
 	c.Leftovers = again.Leftovers
 	c.Working, err = dynamo.Tasks{DB: s.DB}.AnyUntil(ctx, s.DB.Now().Add(workingSoon))
+	if fault.Is(err, fault.Outdated) { // a task that a newer server recorded
+		c.Working, err = true, nil
+	}
 	return c, err
 }
 

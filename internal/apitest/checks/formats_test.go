@@ -13,6 +13,7 @@ import (
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/dynamotest"
+	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/apitest"
 	"github.com/taggie/taggie/internal/app"
 	"github.com/taggie/taggie/internal/fault"
@@ -176,6 +177,19 @@ func TestFormatsOfAllKindsAreRefused(t *testing.T) {
 		was.becomesAgain(s)
 	}
 	assert.Contains(t, s.Logs.String(), "this server is older than what it reads")
+}
+
+// A task of a later format keeps no check from its end.
+func TestACheckGoesOnAtTasksOfLaterFormats(t *testing.T) {
+	t.Parallel()
+	s := apitest.NewServer(t)
+	row := dynamo.RelationshipEntries.Key(dynamo.Key{PK: keys.TaskSubjectKeys()[0], SK: "task:0000000000000001:later:1"})
+	row[dynamo.FormatAttribute] = dynamo.Number(dynamo.NewestFormat + 1)
+	put(s, dynamo.RelationshipEntries, row)
+	c := checked(t, stores(s))
+	assert.True(t, c.Working)
+	require.Len(t, c.Misfits, 1)
+	assert.True(t, fault.Is(c.Misfits[0].Err, fault.Outdated))
 }
 
 func tableOf(name string) dynamo.Table {
