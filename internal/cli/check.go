@@ -11,7 +11,6 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/taggie/taggie/internal/app"
-	"github.com/taggie/taggie/internal/config"
 	"github.com/taggie/taggie/internal/fault"
 )
 
@@ -25,20 +24,12 @@ func (CheckCommand) Help() string {
 
 // Run prints what does not fit together, one line each, and then how much was looked at. It fails when something does not fit.
 func (CheckCommand) Run(ctx context.Context, t *Terminal) error {
-	cfg, err := config.LoadStores(t.Environ)
-	if err != nil {
-		return err
-	}
-	cfg.Redis = config.Redis{Mode: config.RedisNone}
-	s, err := app.OpenStores(ctx, cfg, app.StoresFor{Beside: true, Stderr: t.Stderr})
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	bar := newBar(t.Stderr, "Looking at rows and objects", progressbar.OptionShowCount())
-	c, err := s.CheckData(ctx, func(c app.DataCheck) { _ = bar.Set(c.Rows + c.Objects) })
-	_ = bar.Finish()
-	return errors.Join(printCheck(t.Stdout, c, err), err)
+	return withStores(ctx, t, func(s *app.Stores) error {
+		bar := newBar(t.Stderr, "Looking at rows and objects", progressbar.OptionShowCount())
+		c, err := s.CheckData(ctx, func(c app.DataCheck) { _ = bar.Set(c.Rows + c.Objects) })
+		_ = bar.Finish()
+		return errors.Join(printCheck(t.Stdout, c, err), err)
+	})
 }
 
 // reason is why a row cannot be read. What clients are told of a row of a later format is of no use here.

@@ -77,22 +77,14 @@ func (c RebuildCommand) Run(ctx context.Context, t *Terminal) error {
 }
 
 func rebuildUsers(ctx context.Context, t *Terminal) error {
-	cfg, err := config.LoadStores(t.Environ)
-	if err != nil {
-		return err
-	}
-	cfg.Redis = config.Redis{Mode: config.RedisNone}
-	s, err := app.OpenStores(ctx, cfg, app.StoresFor{Beside: true, Stderr: t.Stderr})
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	done, err := users.Store{DB: s.DB}.IndexUsers(ctx)
-	_, printed := fmt.Fprintf(t.Stdout, "Looked at %d users. %d of them were not in the list.\n", done.Users, done.Indexed)
-	for _, id := range done.Taken {
-		err = errors.Join(err, fmt.Errorf("user %s is not listed: the address belongs to another user; let the user change it", id))
-	}
-	return errors.Join(err, printed)
+	return withStores(ctx, t, func(s *app.Stores) error {
+		done, err := users.Store{DB: s.DB}.IndexUsers(ctx)
+		_, printed := fmt.Fprintf(t.Stdout, "Looked at %d users. %d of them were not in the list.\n", done.Users, done.Indexed)
+		for _, id := range done.Taken {
+			err = errors.Join(err, fmt.Errorf("user %s is not listed: the address belongs to another user; let the user change it", id))
+		}
+		return errors.Join(err, printed)
+	})
 }
 
 // rebuilding makes queues anew, and shows how that goes.
