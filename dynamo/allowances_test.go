@@ -91,7 +91,7 @@ func TestAllowancesHoldAtOnce(t *testing.T) {
 				if err := db.Transact(dynamotest.Patient(t), []dynamo.Action{{Table: dynamo.NotesTable, Item: row}}, idempotency.Key{}); err != nil {
 					return err
 				}
-				_, err := notes.Store{DB: db}.PutShare(dynamotest.Patient(t), note.Share{Note: n.ID, Owner: n.Owner, User: with, Permission: note.View, SharedAt: clock.Now()}, idempotency.Key{})
+				_, err := notes.Store{DB: db}.PutShare(dynamotest.Patient(t), n, note.Share{Note: n.ID, Owner: n.Owner, User: with, Permission: note.View, SharedAt: clock.Now()}, idempotency.Key{})
 				return err
 			}
 		},

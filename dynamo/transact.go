@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -34,6 +35,34 @@ type Action struct {
 	Values    Attrs
 	// Failed turns a failed condition into an error. row is the row as it is, nil when there is none.
 	Failed func(row Attrs) error
+}
+
+// Setting returns the action as an update that sets all attributes of the row, #set_<name> to :set_<name>, but those to keep where they are there.
+// Attributes that only the row in the store has stay.
+func (a Action) Setting(row Attrs, keep ...string) Action {
+	names, values := maps.Clone(a.Names), maps.Clone(a.Values)
+	if names == nil {
+		names = map[string]string{}
+	}
+	if values == nil {
+		values = Attrs{}
+	}
+	key := a.Table.Key(a.Key)
+	var sets []string
+	for name, value := range row {
+		if key[name] != nil {
+			continue
+		}
+		to := ":set_" + name
+		names["#set_"+name], values[to] = name, value
+		if slices.Contains(keep, name) {
+			to = "if_not_exists(#set_" + name + ", " + to + ")"
+		}
+		sets = append(sets, "#set_"+name+" = "+to)
+	}
+	slices.Sort(sets)
+	a.Update, a.Signed, a.Names, a.Values = "SET "+strings.Join(sets, ", "), true, names, values
+	return a
 }
 
 // Reserved lets an expression name an attribute whose name is, or may become, one of DynamoDB's more than 500 reserved words.

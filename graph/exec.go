@@ -9311,7 +9311,8 @@ type Mutation {
   """
   removeNoteTags(input: RemoveNoteTagsInput!): RemoveNoteTagsPayload
   """
-  Shares a note with a user, or changes the permission of a share. A share that has this permission already stays as it
+  Shares a note with a user, or changes the permission of a share. The user sees the versions of the note from its present state
+  on; those of before stay the owner's, unless ` + "`" + `showEarlierVersions` + "`" + ` is true. A share that has this permission already stays as it
   is, and nobody is told. EXHAUSTED beyond about 100,000 shares of the owner's notes. For the owner.
   """
   shareNote(input: ShareNoteInput!): ShareNotePayload
@@ -9953,11 +9954,17 @@ type Note implements Node {
   ` + "`" + `shareNote` + "`" + ` at once, and in this list a moment later. For everybody who may read the note.
   """
   accessList(first: Int, after: Cursor, last: Int, before: Cursor): NoteAccessConnection @ready
-  "The newest version: the state before the last change of title or content. Null if there was no such change."
+  """
+  The newest version: the state before the last change of title or content. Null if there was no such change, or if it is
+  hidden from the caller; see ` + "`" + `versions` + "`" + `.
+  """
   latestVersion: Version @ready
-  "Earlier states, newest first. For everybody who may read the note."
+  """
+  Earlier states, newest first. For everybody who may read the note; those with whom it is shared see them from the state on
+  that was current at that moment, or all of them after ` + "`" + `showEarlierVersions` + "`" + ` in ` + "`" + `shareNote` + "`" + `.
+  """
   versions(first: Int, after: Cursor, last: Int, before: Cursor): VersionConnection
-  "The state the note had at this version; null if it was not kept."
+  "The state the note had at this version; null if it was not kept, or is hidden from the caller."
   versionAt("1 or more." number: Int!): Version
 }
 
@@ -10401,6 +10408,11 @@ input ShareNoteInput {
   email: String
   "What the user may do with the note."
   permission: SharePermission!
+  """
+  Whether the user also sees the versions from before the note was shared with them. It can also be given later, with the
+  same permission. To hide them again, end the share and begin a new one.
+  """
+  showEarlierVersions: Boolean! = false
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
 }
@@ -45991,7 +46003,11 @@ func (ec *executionContext) unmarshalInputShareNoteInput(ctx context.Context, ob
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"noteId", "userId", "email", "permission", "idempotencyKey"}
+	if _, present := asMap["showEarlierVersions"]; !present {
+		asMap["showEarlierVersions"] = false
+	}
+
+	fieldsInOrder := [...]string{"noteId", "userId", "email", "permission", "showEarlierVersions", "idempotencyKey"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -46026,6 +46042,13 @@ func (ec *executionContext) unmarshalInputShareNoteInput(ctx context.Context, ob
 				return it, err
 			}
 			it.Permission = data
+		case "showEarlierVersions":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("showEarlierVersions"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ShowEarlierVersions = data
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)

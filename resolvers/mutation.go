@@ -246,7 +246,7 @@ func (m mutation) ShareNote(ctx context.Context, in model.ShareNoteInput) (*mode
 	if err != nil {
 		return nil, err
 	}
-	put := note.PutShare{Note: id, Email: in.Email.Value(), Permission: in.Permission, IdempotencyKey: in.IdempotencyKey.Value()}
+	put := note.PutShare{Note: id, Email: in.Email.Value(), Permission: in.Permission, ShowEarlier: in.ShowEarlierVersions, IdempotencyKey: in.IdempotencyKey.Value()}
 	if with := in.UserID.Value(); with != nil {
 		if put.User, err = userID("input.userId", *with); err != nil {
 			return nil, err

@@ -119,7 +119,7 @@ func (db Store) resolve(ctx context.Context, lists []*byTag) {
 func (db Store) ListVersionsOf(ctx context.Context, requests []note.VersionsRequest) ([]page.Slice[note.Version], []error) {
 	slices := make([]page.Slice[note.Version], len(requests))
 	return slices, db.Each(len(requests), func(i int) (err error) {
-		slices[i], err = db.ListVersions(ctx, requests[i].Note, requests[i].Window)
+		slices[i], err = db.ListVersions(ctx, requests[i].Note, requests[i].First, requests[i].Window)
 		return err
 	})
 }

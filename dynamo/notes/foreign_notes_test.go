@@ -76,7 +76,8 @@ func TestNoteRowsOfTheDocumentAreLikeOurs(t *testing.T) {
 	for _, id := range []note.ID{"n1", "n2"} {
 		_, err = w.Rules.Update(asAda, note.Update{ID: id, Title: &title})
 		require.NoError(t, err)
-		w.Share(asAda, id, eve, note.Edit)
+		_, err := w.Rules.Share(asAda, note.PutShare{Note: id, User: eve, Permission: note.Edit, ShowEarlier: true})
+		require.NoError(t, err)
 	}
 	_, err = w.Rules.AddTags(asEve, note.ChangeTags{ID: "n1", Tags: []string{"more"}})
 	require.NoError(t, err)

@@ -36,9 +36,9 @@ func TestWithoutContentLacksContentOnly(t *testing.T) {
 
 func TestLightNotesLackNothingButTheirContent(t *testing.T) {
 	n, v, s := fullNote, fullVersion, fullShare
-	n.Foreign, n.Permission = true, note.Owner // which no row has
+	n.Foreign, n.Permission, n.FirstVersion = true, note.View, 7 // which no row has
 	dynamotest.Full(t, n)
-	n.Permission = note.None
+	n.Permission, n.FirstVersion = note.None, 0
 	dynamotest.Full(t, v)
 	dynamotest.Full(t, s)
 	var aNote note.Note

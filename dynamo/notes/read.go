@@ -58,8 +58,8 @@ func (db Store) NotesByID(ctx context.Context, reader note.UserID, ids []note.ID
 type located struct {
 	reader note.UserID
 	note   note.Note // ID is set; Owner, Deadline and then the rest follow
-	shared note.Permission
-	known  bool // shared is right: no share row has to be read
+	share  note.Share
+	known  bool // share is right: its row has not to be read
 	sought bool // it was looked for in GSI2, or is not to be: what led to it is Taggie's, and so is the note
 	err    error
 }
@@ -69,7 +69,7 @@ func (l *located) permission() note.Permission {
 	if l.note.Owner == l.reader {
 		return note.Owner
 	}
-	return l.shared
+	return l.share.Permission
 }
 
 // locate fills in the notes, in two batches when nothing moves. Of a note that is hidden from the reader it fills in what
@@ -99,7 +99,7 @@ func (db Store) chase(ctx context.Context, left []*located) {
 }
 
 // locatorParts is what is read of locators, and of the shares that are read with them.
-var locatorParts = dynamo.ProjectionOf(dynamo.NotesTable.PK, dynamo.NotesTable.SK, "user_id", "deadline", "updated_at", "permission")
+var locatorParts = dynamo.ProjectionOf(dynamo.NotesTable.PK, dynamo.NotesTable.SK, "user_id", "deadline", "updated_at", "permission", firstVersion)
 
 // readLocators fills in owner, deadline and permission, and returns the notes that the reader may read.
 func (db Store) readLocators(ctx context.Context, asked []*located) []*located {
@@ -111,13 +111,10 @@ func (db Store) readLocators(ctx context.Context, asked []*located) []*located {
 	var unknown []*located
 	for _, l := range asked {
 		if !l.known {
-			l.shared = note.None
+			l.share = note.Share{}
 			unknown = append(unknown, l)
 			wants = append(wants, dynamo.Want{Table: dynamo.NotesTable, Key: shareKey(l.reader, l.note.ID), Decode: func(item dynamo.Item) error {
-				var s note.Share
-				err := decodeShare(item, &s)
-				l.shared = s.Permission
-				return err
+				return decodeShare(item, &l.share)
 			}})
 		}
 	}
@@ -131,6 +128,9 @@ func (db Store) readLocators(ctx context.Context, asked []*located) []*located {
 	db.seek(ctx, asked, errs[:len(asked)])
 	return keep(asked, errs[:len(asked)], func(l *located, err error) bool {
 		l.note.Permission = l.permission()
+		if l.note.Permission != note.Owner {
+			l.note.FirstVersion = l.share.FirstVersion
+		}
 		switch l.err = err; {
 		case err == dynamo.ErrMissing: //nolint:errorlint // BatchGet returns it bare
 			l.err = fault.New(fault.NotFound, noSuchNote)

@@ -89,7 +89,7 @@ func (db Store) changedSince(ctx context.Context, user note.UserID, since time.T
 	var shares []*located
 	for i := range rows {
 		if r := &rows[i]; strings.HasPrefix(r.at, keys.SharedPrefix) {
-			r.located = located{reader: user, note: note.Note{ID: r.share.Note}, shared: r.share.Permission, known: true, sought: r.share.Owner != ""}
+			r.located = located{reader: user, note: note.Note{ID: r.share.Note}, share: r.share, known: true, sought: r.share.Owner != ""}
 			shares = append(shares, &r.located)
 		}
 	}

@@ -190,6 +190,9 @@ func versionRow(owner note.UserID, v note.Version) dynamo.Attrs {
 // The spelling of permissions in share rows.
 var permissions = map[note.Permission]string{note.View: "VIEW", note.Edit: "EDIT"}
 
+// firstVersion is from which version on a share shows those of its note. One that another program put lacks it, and shows all.
+const firstVersion = "first_version"
+
 // shareRecord is a row of a share.
 type shareRecord struct {
 	*note.Share
@@ -218,6 +221,7 @@ var shareRows = dynamo.LayoutOf(
 			return err
 		},
 	},
+	dynamo.OfWhole(firstVersion, func(r *shareRecord) *int { return &r.FirstVersion }),
 	dynamo.OfInstant("shared_at", func(r *shareRecord) *time.Time { return &r.SharedAt }),
 	dynamo.Optional(dynamo.OfInstant("ended_at", func(r *shareRecord) *time.Time { return &r.endedAt })), // of the row that remains of a share
 )

@@ -21,17 +21,18 @@ type unchangedError struct{ since time.Time }
 
 func (*unchangedError) Error() string { return "the note is shared like this already" }
 
-// PutShare puts the share of a user, whatever it was before. One that says the same stays as it is: nobody is told, and its time is returned.
+// PutShare puts the share of a user, whatever it was before but for its first version. One that says the same stays as it is: nobody is told, and its
+// time is returned.
 //
 // Index: primary. Key: USER#<user>/SHARED#<note_id>, on condition that it says something else, and USER#<user>/SHARED_ENDED#<note_id>; on condition
-// that NOTE#<id>/LOCATOR is the owner's, that USER#<user>/PROFILE exists, and that USER#<user>/BLOCKED#<owner> does not; the event in the outbox. Cost:
+// that NOTE#<id>/LOCATOR is the owner's, and of the time that was read if versions are hidden, that USER#<user>/PROFILE exists, and that USER#<user>/BLOCKED#<owner> does not; the event in the outbox. Cost:
 // 1 TransactWriteItems of 6 rows; where the share stays as it is and an idempotency key is given, 1 more; where the locator is missing 1 Query of GSI2,
 // and for a note that another program put 2 TransactWriteItems more.
-func (db Store) PutShare(ctx context.Context, s note.Share, once idempotency.Key) (note.Share, error) {
+func (db Store) PutShare(ctx context.Context, of note.Note, s note.Share, once idempotency.Key) (note.Share, error) {
 	full := error(nil)
 	put := dynamo.Action{
-		Table: dynamo.NotesTable, Item: shareRow(s), Condition: "NOT (owner_id = :owner AND #permission = :permission AND attribute_exists(shared_at))", Names: dynamo.Reserved("permission"),
-		Values: dynamo.Attrs{":owner": dynamo.Str(string(s.Owner)), ":permission": dynamo.Str(permissions[s.Permission])},
+		Table: dynamo.NotesTable, Key: shareKey(s.User, s.Note), Condition: "NOT (owner_id = :owner AND #permission = :permission AND attribute_exists(shared_at))",
+		Names: dynamo.Reserved("permission"), Values: dynamo.Attrs{":owner": dynamo.Str(string(s.Owner)), ":permission": dynamo.Str(permissions[s.Permission])},
 		Failed: func(row dynamo.Attrs) error {
 			if row == nil {
 				return full
@@ -43,11 +44,30 @@ func (db Store) PutShare(ctx context.Context, s note.Share, once idempotency.Key
 			return &unchangedError{had.SharedAt}
 		},
 	}
+	where := dynamo.Action{Table: dynamo.NotesTable, Key: locatorKey(s.Note), Condition: "user_id = :owner", Values: dynamo.Attrs{":owner": dynamo.Str(string(s.Owner))},
+		Failed: func(row dynamo.Attrs) error {
+			var at note.Note
+			err := decodeNote(dynamo.ItemOf(row), &at, nil)
+			switch {
+			case err != nil:
+				return err
+			case at.Owner != s.Owner:
+				return fault.New(fault.NotFound, noSuchNote)
+			}
+			return &note.VersionConflict{}
+		}}
+	if s.FirstVersion > 0 { // what is hidden is what was there before the state that is shared
+		put = put.Setting(shareRow(s), firstVersion)
+		where.Condition += " AND (updated_at = :read OR attribute_not_exists(updated_at))"
+		where.Values[":read"] = dynamo.Str(keys.Instant(of.UpdatedAt))
+	} else {
+		put = put.Setting(shareRow(s))
+		put.Condition = "NOT (owner_id = :owner AND #permission = :permission AND attribute_exists(shared_at) AND (attribute_not_exists(#set_first_version) OR #set_first_version = :set_first_version))"
+	}
 	share := func() error {
 		return db.change(ctx, note.Giving(s), []dynamo.Action{
 			{Table: dynamo.NotesTable, Key: endedShareKey(s.User, s.Note), Remove: true},
-			{Table: dynamo.NotesTable, Key: locatorKey(s.Note), Condition: "user_id = :owner", Values: dynamo.Attrs{":owner": dynamo.Str(string(s.Owner))},
-				Failed: func(dynamo.Attrs) error { return fault.New(fault.NotFound, noSuchNote) }},
+			where,
 			{Table: dynamo.NotesTable, Key: users.ProfileKey(s.User), Condition: "attribute_exists(PK)",
 				Failed: func(dynamo.Attrs) error { return &note.UnknownUser{} }},
 			users.NotBlocked(s.Owner, s.User, &note.UnknownUser{}),
@@ -138,7 +158,7 @@ func (db Store) receivedShares(ctx context.Context, user note.UserID, wanted fun
 	}
 	of := make([]located, len(unknown))
 	for i, s := range unknown {
-		of[i] = located{reader: user, note: note.Note{ID: s.Note}, shared: s.Permission, known: true}
+		of[i] = located{reader: user, note: note.Note{ID: s.Note}, share: s, known: true}
 	}
 	db.locate(ctx, of)
 	for i, s := range unknown {
@@ -168,7 +188,7 @@ func (db Store) ListSharedNotes(ctx context.Context, user note.UserID, w page.Wi
 	return dynamo.Filtered(ctx, db.onlyShares(), l, w, func(ctx context.Context, shares []note.Share) ([]note.SharedNote, error) {
 		found := make([]located, len(shares))
 		for i, s := range shares {
-			found[i] = located{reader: user, note: note.Note{ID: s.Note}, shared: s.Permission, known: true, sought: s.Owner != ""}
+			found[i] = located{reader: user, note: note.Note{ID: s.Note}, share: s, known: true, sought: s.Owner != ""}
 		}
 		db.locate(ctx, found)
 		var kept []note.SharedNote
@@ -232,6 +252,13 @@ func (db Store) AccessLists(ctx context.Context, requests []note.AccessRequest) 
 	return lists, dynamo.Missing(errs, noSuchNote)
 }
 
+// decodeAccess reads a share for an access list, which does not tell from which version on it shows them: one of the indexes does not have that.
+func decodeAccess(item dynamo.Item, s *note.Share) error {
+	err := decodeShare(item, s)
+	s.FirstVersion = 0
+	return err
+}
+
 // ownerAccess fills in the access lists that one read of the owner's shares covers and returns the requests left over.
 func (db Store) ownerAccess(ctx context.Context, owner note.UserID, requests []note.AccessRequest, indexes []int, into []page.Slice[note.Share]) (left []int) {
 	ids := make([]string, len(indexes))
@@ -243,7 +270,7 @@ func (db Store) ownerAccess(ctx context.Context, owner note.UserID, requests []n
 	all := make([]note.Share, 0, 2*len(indexes))
 	next, err := db.onlyShares().Query(ctx, s, func(item dynamo.Item) (bool, error) {
 		all = append(all, note.Share{})
-		return true, decodeShare(item, &all[len(all)-1])
+		return true, decodeAccess(item, &all[len(all)-1])
 	})
 	if err != nil {
 		return indexes // each note gets its own chance, and its own error
@@ -310,7 +337,7 @@ func (db Store) noteAccess(ctx context.Context, r note.AccessRequest) (page.Slic
 	id := string(r.Note)
 	return dynamo.Listing[note.Share]{
 		Span:     dynamo.Span{Table: dynamo.NotesTable, Index: dynamo.GSI2, PK: keys.NotePK(id), Low: low, High: high},
-		Decode:   decodeShare,
+		Decode:   decodeAccess,
 		Position: func(s note.Share) string { return string(s.User) },
 		SortKey:  keys.NoteSharedSK,
 		Start: func(user string) dynamo.Attrs {

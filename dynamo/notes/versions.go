@@ -43,14 +43,14 @@ type historyRow struct {
 	plain bool
 }
 
-// ListVersions lists the versions of a note, the newest first. Numbers that another program spelled without padding do not sort as
+// ListVersions lists the versions of a note from the first number on, the newest first. Numbers that another program spelled without padding do not sort as
 // numbers do: then all keys are read, and the versions of the page by key.
 //
-// Index: primary. Key: PK = NOTE_HISTORY#<note_id> AND begins_with(SK, VER#), descending. Cost: 1 Query, and 1 of one row where the
+// Index: primary. Key: PK = NOTE_HISTORY#<note_id> AND SK BETWEEN VER#<first> AND VER$, descending. Cost: 1 Query, and 1 of one row where the
 // page is the last one; with versions of another program 1 Query of all keys more and 1 or 2 BatchGetItem.
-func (db Store) ListVersions(ctx context.Context, id note.ID, w page.Window) (page.Slice[note.Version], error) {
+func (db Store) ListVersions(ctx context.Context, id note.ID, first int, w page.Window) (page.Slice[note.Version], error) {
 	if strings.HasSuffix(w.From, byNumber) {
-		return db.listPlainVersions(ctx, id, w)
+		return db.listPlainVersions(ctx, id, first, w)
 	}
 	s := dynamo.Span{Table: dynamo.NotesTable, PK: keys.NoteHistoryPK(string(id))}
 	if w.Backward && w.From == "" { // it begins where none of them is
@@ -61,11 +61,14 @@ func (db Store) ListVersions(ctx context.Context, id note.ID, w page.Window) (pa
 			return page.Slice[note.Version]{}, err
 		}
 		if plain {
-			return db.listPlainVersions(ctx, id, w)
+			return db.listPlainVersions(ctx, id, first, w)
 		}
 		s.Limit, s.Keys = 0, false
 	}
 	s.Low, s.High = dynamo.Prefixed(keys.VersionPrefix)
+	if first > 0 {
+		s.Low = keys.VersionSK(first)
+	}
 	slice, err := dynamo.Listing[historyRow]{
 		Span:       s,
 		Descending: true,
@@ -83,7 +86,7 @@ func (db Store) ListVersions(ctx context.Context, id note.ID, w page.Window) (pa
 		return page.Slice[note.Version]{}, err
 	}
 	if slices.ContainsFunc(slice.Items, func(r historyRow) bool { return r.plain }) {
-		return db.listPlainVersions(ctx, id, w)
+		return db.listPlainVersions(ctx, id, first, w)
 	}
 	versions := page.Slice[note.Version]{Positions: slice.Positions, More: slice.More, Other: slice.Other}
 	for _, r := range slice.Items {
@@ -95,14 +98,16 @@ func (db Store) ListVersions(ctx context.Context, id note.ID, w page.Window) (pa
 // byNumber ends positions in a list that has versions of another program.
 const byNumber = "+"
 
-func (db Store) listPlainVersions(ctx context.Context, id note.ID, w page.Window) (page.Slice[note.Version], error) {
+func (db Store) listPlainVersions(ctx context.Context, id note.ID, first int, w page.Window) (page.Slice[note.Version], error) {
 	s := dynamo.Span{Table: dynamo.NotesTable, PK: keys.NoteHistoryPK(string(id)), Keys: true}
 	s.Low, s.High = dynamo.Prefixed(keys.VersionPrefix)
 	var numbers []int
 	_, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 		var v note.Version
 		err := decodeVersion(item, &v)
-		numbers = append(numbers, v.Number)
+		if v.Number >= first {
+			numbers = append(numbers, v.Number)
+		}
 		return true, err
 	})
 	if err != nil {

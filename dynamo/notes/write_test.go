@@ -88,7 +88,7 @@ func TestWritesRecogniseTheirOwnRows(t *testing.T) {
 		{"undelete", func(k idempotency.Key) error { return w.Notes.UndeleteNote(t.Context(), moved, deleted, k) }},
 		{"share", func(k idempotency.Key) error {
 			may := map[bool]note.Permission{false: note.View, true: note.Edit}[k.Given()] // not the same again, which changes nothing
-			_, err := w.Notes.PutShare(t.Context(), note.Share{Note: n.ID, Owner: ada, User: grace, Permission: may, SharedAt: w.Clock.Now()}, k)
+			_, err := w.Notes.PutShare(t.Context(), n, note.Share{Note: n.ID, Owner: ada, User: grace, Permission: may, SharedAt: w.Clock.Now()}, k)
 			return err
 		}},
 		{"unshare", func(k idempotency.Key) error {

@@ -6,8 +6,6 @@ package users
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/taggie/taggie/dynamo"
@@ -241,7 +239,7 @@ func (db Store) UpdateUser(ctx context.Context, before, after user.User, once id
 
 // changeProfile is the change of a profile, on condition that it is as before.
 func changeProfile(before, after user.User) dynamo.Action {
-	profile := dynamo.Action{Table: dynamo.NotesTable, Key: ProfileKey(after.ID), Signed: true, Names: map[string]string{}, Values: dynamo.Attrs{},
+	profile := dynamo.Action{Table: dynamo.NotesTable, Key: ProfileKey(after.ID),
 		Failed: func(row dynamo.Attrs) error {
 			var conflict user.VersionConflict
 			if row == nil { // the user is gone
@@ -252,17 +250,7 @@ func changeProfile(before, after user.User) dynamo.Action {
 			}
 			return &conflict
 		}}
-	var sets []string
-	for name, of := range profileRow(after) {
-		if name == "PK" || name == "SK" {
-			continue
-		}
-		sets = append(sets, "#set_"+name+" = :set_"+name)
-		profile.Names["#set_"+name], profile.Values[":set_"+name] = name, of
-	}
-	slices.Sort(sets)
-	profile.Update = "SET " + strings.Join(sets, ", ")
-	return profile.IfVersion(before.Version, "version")
+	return profile.Setting(profileRow(after)).IfVersion(before.Version, "version")
 }
 
 // profile is a row of a user.

@@ -1807,6 +1807,9 @@ type ShareNoteInput struct {
 	Email graphql.Omittable[*string] `json:"email,omitempty"`
 	// What the user may do with the note.
 	Permission note.Permission `json:"permission"`
+	// Whether the user also sees the versions from before the note was shared with them. It can also be given later, with the
+	// same permission. To hide them again, end the share and begin a new one.
+	ShowEarlierVersions bool `json:"showEarlierVersions"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
 }

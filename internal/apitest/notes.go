@@ -80,13 +80,13 @@ func ShareThreeHundred(s *Server) (reader *Client) {
 	for i := range 5 {
 		owner := s.User(fmt.Sprintf("owner%d@example.com", i))
 		notes := owner.Notes(60, func(i int, input Vars) { input["tags"] = []string{"work", fmt.Sprintf("tag %d", i)} })
+		owner.Share(notes, reader)
+		owner.Share(notes[:10], friend)
 		var updates []Vars
 		for _, id := range notes[:24] {
 			updates = append(updates, Vars{"noteId": id, "title": "second"})
 		}
 		owner.All("updateNote", "note { version }", updates)
-		owner.Share(notes, reader)
-		owner.Share(notes[:10], friend)
 	}
 	return reader
 }

@@ -97,16 +97,17 @@ type Restore struct {
 // Restore makes title, content and tags of a version current again and keeps the state before as a version.
 func (s *Service) Restore(ctx context.Context, in Restore) (Note, error) {
 	return s.once(ctx, "restoreVersion", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Note, error) {
-		if _, err := s.get(ctx, in.Version.Note, Edit); err != nil {
+		n, err := s.get(ctx, in.Version.Note, Edit)
+		if err != nil {
 			return Note{}, err
 		}
-		versions, errs := s.o.Store.VersionsByID(ctx, []VersionID{in.Version})
-		if errs != nil && errs[0] != nil {
-			return Note{}, errs[0]
+		version, err := domain.First(s.VersionsByID(ctx, []VersionRequest{n.VersionAt(in.Version.Number)}))
+		if err != nil {
+			return Note{}, err
 		}
 		return s.rewrite(ctx, in.Version.Note, in.ExpectedVersion, once, func(n *Note) error {
-			n.Title, n.Content = versions[0].Title, versions[0].Content
-			n.Tags = slices.Clone(versions[0].Tags)
+			n.Title, n.Content = version.Title, version.Content
+			n.Tags = slices.Clone(version.Tags)
 			for i := range n.Tags {
 				n.Tags[i].Author = n.Owner // a version that another program put does not tell whose it is
 			}
@@ -262,10 +263,13 @@ func (s *Service) Undelete(ctx context.Context, in Undelete) (Note, error) {
 
 // PutShare is the input of [Service.Share]. One of User and Email names the user.
 type PutShare struct {
-	Note           ID
-	User           UserID
-	Email          *string
-	Permission     Permission
+	Note       ID
+	User       UserID
+	Email      *string
+	Permission Permission
+	// ShowEarlier lets the user see all versions of the note. Otherwise a new share shows those from the state that the note has now on, and one that
+	// there is what it showed.
+	ShowEarlier    bool    `json:",omitempty"`
 	IdempotencyKey *string `json:"-"`
 }
 
@@ -284,27 +288,31 @@ func (s *Service) Share(ctx context.Context, in PutShare) (Share, error) {
 	}
 	share := Share{Note: in.Note, Owner: viewer.From(ctx).UserID, User: in.User, Permission: in.Permission}
 	return domain.Once(ctx, s.guard(), "shareNote", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Share, error) {
-		// The note comes first: whether an address is in use is told to owners of notes only.
-		if _, err := s.get(ctx, in.Note, Owner); err != nil {
-			return Share{}, err
-		}
-		if in.Email != nil {
-			var err error
-			if share.User, err = s.o.People.Lookup(ctx, *in.Email); fault.Is(err, fault.NotFound) {
-				return Share{}, &UnknownUser{Field: in.field()}
-			} else if err != nil {
-				return Share{}, err
+		return domain.Edit[*VersionConflict](s.turns.Until(ctx, string(in.Note)), "this note", func() (Note, error) {
+			return s.get(ctx, in.Note, Owner)
+		}, func(n Note) (Share, error) {
+			if share.User == "" { // the note comes first: whether an address is in use is told to owners of notes only
+				var err error
+				if share.User, err = s.o.People.Lookup(ctx, *in.Email); fault.Is(err, fault.NotFound) {
+					return Share{}, &UnknownUser{Field: in.field()}
+				} else if err != nil {
+					return Share{}, err
+				}
 			}
-		}
-		if share.User == share.Owner {
-			return Share{}, fault.Invalidf(in.field(), "the note is yours already")
-		}
-		share.SharedAt = s.o.Now().UTC().Truncate(time.Millisecond)
-		put, err := s.o.Store.PutShare(ctx, share, once)
-		if _, unknown := errors.AsType[*UnknownUser](err); unknown {
-			return Share{}, &UnknownUser{Field: in.field()}
-		}
-		return put, err
+			if share.User == share.Owner {
+				return Share{}, fault.Invalidf(in.field(), "the note is yours already")
+			}
+			if !in.ShowEarlier {
+				share.FirstVersion = n.Version
+			}
+			share.SharedAt = s.o.Now().UTC().Truncate(time.Millisecond)
+			put, err := s.o.Store.PutShare(ctx, n, share, once)
+			if _, unknown := errors.AsType[*UnknownUser](err); unknown {
+				return Share{}, &UnknownUser{Field: in.field()}
+			}
+			put.FirstVersion = 0 // the share that there was may have another
+			return put, err
+		})
 	}, func(_ context.Context, result []string) (Share, error) {
 		var err error
 		share.User = UserID(result[0])

@@ -68,6 +68,8 @@ type Note struct {
 	UpdatedBy  UserID     // who made the last change; "" for one from before this was kept
 	Author     UserID     // who wrote title and content, or restored them; "" as above
 	Permission Permission // the reader's
+	// FirstVersion is the number of the first version that the reader may see; 0 for all.
+	FirstVersion int
 	// Foreign notes were put by another program: what Taggie keeps beside its own notes may be missing, in the store's indexes too.
 	Foreign bool
 }
@@ -98,7 +100,10 @@ type Share struct {
 	Owner      UserID
 	User       UserID // with whom the note is shared
 	Permission Permission
-	SharedAt   time.Time // since when it says this
+	// FirstVersion is the number of the first version that the user may see; 0 for all, and where it is not told: in access lists, and by
+	// [Service.Share].
+	FirstVersion int
+	SharedAt     time.Time // since when it says this
 }
 
 // Result is what an idempotency key records of a share that was given: with whom, and when.

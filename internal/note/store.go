@@ -65,6 +65,7 @@ type TagRequest struct {
 // VersionsRequest asks for one page of the versions of a note; see [Note.Versions].
 type VersionsRequest struct {
 	Note   ID
+	First  int // the lowest number of those that are wanted
 	Window page.Window
 	shown  shown
 }
@@ -78,14 +79,14 @@ type VersionRequest struct {
 // shown is proof that a note was shown to the viewer: only requests made from a note that the viewer may read have it.
 type shown bool
 
-// VersionAt asks for the version with the number.
+// VersionAt asks for the version with the number. One that is hidden from the reader counts as not shown.
 func (n Note) VersionAt(number int) VersionRequest {
-	return VersionRequest{VersionID: VersionID{Note: n.ID, Number: number}, shown: n.Permission >= View}
+	return VersionRequest{VersionID: VersionID{Note: n.ID, Number: number}, shown: n.Permission >= View && number >= n.FirstVersion}
 }
 
-// Versions asks for a page of the versions.
+// Versions asks for a page of the versions that the reader may see.
 func (n Note) Versions(w page.Window) VersionsRequest {
-	return VersionsRequest{Note: n.ID, Window: w, shown: n.Permission >= View}
+	return VersionsRequest{Note: n.ID, First: n.FirstVersion, Window: w, shown: n.Permission >= View}
 }
 
 // Access asks for a page of the access list.
@@ -118,10 +119,11 @@ type Writer interface {
 
 // Shares keeps who has access to what. What changes a share puts an [Event] into the [Outbox].
 type Shares interface {
-	// PutShare creates the share or changes its permission; note and user must exist. It records [Share.Result] and returns what there is then: a share
-	// that says the same stays as it is, and nobody is told. NotFound when the note does not exist or is not the owner's, *[UnknownUser] when the user
-	// does not, or has blocked the owner.
-	PutShare(ctx context.Context, s Share, once idempotency.Key) (Share, error)
+	// PutShare creates the share of the note, which was read before, or changes its permission; note and user must exist. The first version of a share
+	// that there is stays, unless s shows all. It records [Share.Result] and returns what there is then: a share that says the same stays as it is, and
+	// nobody is told. NotFound when the note does not exist or is not the owner's, *[VersionConflict] when it has changed since it was read and s hides
+	// versions, *[UnknownUser] when the user does not exist, or has blocked the owner.
+	PutShare(ctx context.Context, of Note, s Share, once idempotency.Key) (Share, error)
 	// DeleteShare ends the share if there is one, at that time. Its owner may be unknown.
 	DeleteShare(ctx context.Context, s Share, by UserID, at time.Time, once idempotency.Key) error
 	// ListReceived lists the shares that a user was given, by note id, up to limit, those of deleted notes included. It sees every acknowledged write.

@@ -201,7 +201,7 @@ func (w *World) ListByTag(ctx context.Context, id tag.ID, win page.Window) (page
 
 // ListVersions returns a page of the versions of a note.
 func (w *World) ListVersions(ctx context.Context, n note.Note, win page.Window) (page.Slice[note.Version], error) {
-	lists, errs := w.Notes.ListVersionsOf(ctx, []note.VersionsRequest{{Note: n.ID, Window: win}})
+	lists, errs := w.Notes.ListVersionsOf(ctx, []note.VersionsRequest{n.Versions(win)})
 	if errs != nil {
 		return lists[0], errs[0]
 	}

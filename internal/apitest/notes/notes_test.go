@@ -281,13 +281,13 @@ func TestVersionsArePagedBothWays(t *testing.T) {
 	s := apitest.NewServer(t)
 	ada, bob := s.User("ada@example.com"), s.User("bob@example.com")
 	id := ada.Notes(1)[0]
+	ada.Share([]string{id}, bob)
 	expected := []string{"note 000"}
 	for i := range 11 { // so that number 10 comes after number 9
 		title := fmt.Sprintf("title %d", i)
 		ada.Must(`mutation($id: ID!, $t: String!) { updateNote(input: {noteId: $id, title: $t}) { note { id } } }`, apitest.Vars{"id": id, "t": title})
 		expected = append([]string{title}, expected...)
 	}
-	ada.Share([]string{id}, bob)
 	query := `query($first: Int, $after: Cursor, $last: Int, $before: Cursor) { note(id: "` + id + `") { versions(first: $first, after: $after, last: $last, before: $before) {
 		nodes { title } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }`
 	for _, who := range []*apitest.Client{ada, bob} {

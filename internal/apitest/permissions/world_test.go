@@ -117,8 +117,8 @@ func (w *world) renewNotes() {
 	var b strings.Builder
 	for _, name := range []string{"note", "deleted"} {
 		fmt.Fprintf(&b, `%[1]sUpdate: updateNote(input: {noteId: $%[1]s, content: "secret, the second"}) { note { latestVersion { id } } }
-			%[1]sEdit: shareNote(input: {noteId: $%[1]s, userId: $edit, permission: EDIT}) { note { id } }
-			%[1]sView: shareNote(input: {noteId: $%[1]s, userId: $view, permission: VIEW}) { note { id } }
+			%[1]sEdit: shareNote(input: {noteId: $%[1]s, userId: $edit, permission: EDIT, showEarlierVersions: true}) { note { id } }
+			%[1]sView: shareNote(input: {noteId: $%[1]s, userId: $view, permission: VIEW, showEarlierVersions: true}) { note { id } }
 			%[1]sShare: shareNote(input: {noteId: $%[1]s, userId: $revoked, permission: EDIT}) { note { id } }
 			%[1]sEnd: unshareNote(input: {noteId: $%[1]s, userId: $revoked}) { note { id } }
 			`, name)

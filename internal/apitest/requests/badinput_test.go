@@ -125,6 +125,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 		{"sharing with a note", "shareNote", apitest.Vars{"noteId": note, "userId": note, "permission": "VIEW"}, apitest.Invalid, "input.userId"},
 		{"an unknown permission", "shareNote", apitest.Vars{"noteId": note, "userId": bob.ID, "permission": "ADMIN"}, apitest.Unfit, "input.permission"},
 		{"the permission of owners", "shareNote", apitest.Vars{"noteId": note, "userId": bob.ID, "permission": "OWNER"}, apitest.Unfit, "input.permission"},
+		{"null for earlier versions", "shareNote", apitest.Vars{"noteId": note, "userId": bob.ID, "permission": "VIEW", "showEarlierVersions": nil}, apitest.Unfit, "input.showEarlierVersions"},
 		{"no permission", "shareNote", apitest.Vars{"noteId": note, "userId": bob.ID, "permission": nil}, apitest.Unfit, "input.permission"},
 	}...)
 

@@ -32,6 +32,8 @@ func Suite(t *testing.T, open storetest.Open) {
 		"ChangingTheDeadlineMovesOneNote":        testChangingTheDeadline,
 		"SharedNotesBeyond100":                   testSharedNotesBeyond100,
 		"SharesByAnOwner":                        testSharesByAnOwner,
+		"SharesHideVersionsFromBefore":           testSharesHideVersionsFromBefore,
+		"SharesBesideAWriter":                    testSharesBesideAWriter,
 		"BlockedUsersShareNothing":               testBlockedUsersShareNothing,
 		"SharingIsIdempotent":                    testSharingIsIdempotent,
 		"SharingChecksNoteAndUser":               testSharingChecksNoteAndUser,

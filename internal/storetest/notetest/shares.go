@@ -1,6 +1,7 @@
 package notetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -76,7 +77,7 @@ func testSharingChecksNoteAndUser(t *testing.T, w *storetest.World) {
 	require.True(t, ok, "got %v", err)
 	assert.Equal(t, "input.userId", unknown.Field)
 	share := note.Share{Note: n.ID, Owner: grace, User: ada, Permission: note.Edit, SharedAt: w.Clock.Now()}
-	_, err = w.Notes.PutShare(t.Context(), share, idempotency.Key{})
+	_, err = w.Notes.PutShare(t.Context(), n, share, idempotency.Key{})
 	storetest.IsFault(t, err, fault.NotFound)
 	_, err = w.Rules.Share(asAda, note.PutShare{Note: n.ID, User: ada, Permission: note.View})
 	storetest.IsFault(t, err, fault.Invalid)
@@ -88,7 +89,7 @@ func testSharingChecksNoteAndUser(t *testing.T, w *storetest.World) {
 	_, err = w.Rules.Delete(asAda, note.Delete{ID: n.ID})
 	require.NoError(t, err)
 	share = note.Share{Note: n.ID, Owner: ada, User: grace, Permission: note.Edit, SharedAt: w.Clock.Now()}
-	_, err = w.Notes.PutShare(t.Context(), share, idempotency.Key{})
+	_, err = w.Notes.PutShare(t.Context(), n, share, idempotency.Key{})
 	storetest.IsFault(t, err, fault.NotFound)
 }
 
@@ -255,4 +256,105 @@ func testBlockedUsersShareNothing(t *testing.T, w *storetest.World) {
 		storetest.IsFault(t, err, fault.NotFound)
 		require.NoError(t, w.Users.UnblockUser(t.Context(), grace, ada, idempotency.Key{}))
 	}
+}
+
+// What was in a note before it was shared is the owner's until the owner says otherwise.
+func testSharesHideVersionsFromBefore(t *testing.T, w *storetest.World) {
+	_, asAda := w.SignUp("ada")
+	grace, asGrace := w.SignUp("grace")
+	n := w.Create(asAda, note.Create{Title: "secret"})
+	rename := func(as context.Context, title string) {
+		t.Helper()
+		_, err := w.Rules.Update(as, note.Update{ID: n.ID, Title: &title})
+		require.NoError(t, err)
+	}
+	sees := func(numbers ...int) {
+		t.Helper()
+		read, err := w.Get(asGrace, n.ID)
+		require.NoError(t, err)
+		assert.Equal(t, numbers, w.Versions(asGrace, read))
+		last, err := w.ListVersions(asGrace, read, page.Window{Limit: page.Max, Backward: true})
+		require.NoError(t, err)
+		assert.Len(t, last.Items, len(numbers))
+		for number := 1; number <= 6; number++ {
+			_, errs := w.Rules.VersionsByID(asGrace, []note.VersionRequest{read.VersionAt(number)})
+			shown := errs == nil
+			assert.Equal(t, slices.Contains(numbers, number), shown, "version %d", number)
+		}
+		shared, err := w.Rules.ListShared(asGrace, grace, page.Window{Limit: 1})
+		require.NoError(t, err)
+		assert.Equal(t, numbers, w.Versions(asGrace, shared.Items[0].Found.Note), "in the list of what is shared")
+		changes, _, err := w.Rules.ListChanges(asGrace, grace, time.Time{}, page.Window{Limit: 1})
+		require.NoError(t, err)
+		assert.Equal(t, numbers, w.Versions(asGrace, *changes.Items[0].Note), "in the list of changes")
+		mine, err := w.Get(asAda, n.ID)
+		require.NoError(t, err)
+		assert.Len(t, w.Versions(asAda, mine), mine.Version-1, "the owner sees all")
+	}
+	share := func(p note.Permission, all bool) {
+		t.Helper()
+		_, err := w.Rules.Share(asAda, note.PutShare{Note: n.ID, User: grace, Permission: p, ShowEarlier: all})
+		require.NoError(t, err)
+	}
+	rename(asAda, "without it") // version 1 is kept
+	share(note.View, false)
+	sees()
+	rename(asAda, "third") // version 2 is kept, which grace has read
+	sees(2)
+	_, err := w.Rules.Restore(asGrace, note.Restore{Version: note.VersionID{Note: n.ID, Number: 2}})
+	storetest.IsFault(t, err, fault.Forbidden)
+	share(note.Edit, false)
+	sees(2)
+	_, err = w.Rules.Restore(asGrace, note.Restore{Version: note.VersionID{Note: n.ID, Number: 1}})
+	storetest.IsFault(t, err, fault.NotFound)
+	rename(asGrace, "fourth")
+	sees(3, 2)
+	share(note.Edit, true)
+	sees(3, 2, 1)
+	share(note.View, false)
+	sees(3, 2, 1)
+	require.NoError(t, w.Rules.Unshare(asAda, note.DeleteShare{Note: n.ID, User: grace}))
+	share(note.View, false)
+	sees()
+	rename(asAda, "fifth")
+	sees(4)
+	_, err = w.Rules.Restore(asAda, note.Restore{Version: note.VersionID{Note: n.ID, Number: 1}})
+	require.NoError(t, err)
+	sees(5, 4)
+}
+
+// Whatever an owner removes while sharing, the user sees no version of before that the share did not begin with.
+func testSharesBesideAWriter(t *testing.T, w *storetest.World) {
+	_, asAda := w.SignUp("ada")
+	grace, asGrace := w.SignUp("grace")
+	for try := range 8 {
+		reader, asReader := w.SignUp(fmt.Sprint("reader ", try))
+		n := w.Create(asAda, note.Create{Title: "secret"})
+		title := "without it"
+		var group sync.WaitGroup
+		group.Go(func() {
+			_, err := w.Rules.Update(asAda, note.Update{ID: n.ID, Title: &title})
+			assert.NoError(t, err)
+		})
+		group.Go(func() { w.Share(asAda, n.ID, reader, note.View) })
+		group.Wait()
+		read, err := w.Get(asReader, n.ID)
+		require.NoError(t, err)
+		w.Share(asAda, n.ID, reader, note.Edit)
+		assert.Contains(t, []int{1, 2}, read.FirstVersion)
+		assert.Equal(t, read.FirstVersion == 1, len(w.Versions(asReader, read)) == 1)
+	}
+	// It is told: a share that was read of an earlier state is refused.
+	n := w.Create(asAda, note.Create{Title: "secret"})
+	_, err := w.Rules.Update(asAda, note.Update{ID: n.ID, Title: storetest.Ptr("without it")})
+	require.NoError(t, err)
+	share := note.Share{Note: n.ID, Owner: n.Owner, User: grace, Permission: note.View, FirstVersion: n.Version, SharedAt: w.Clock.Now()}
+	_, err = w.Notes.PutShare(t.Context(), n, share, idempotency.Key{})
+	_, conflict := errors.AsType[*note.VersionConflict](err)
+	require.True(t, conflict, "got %v", err)
+	_, err = w.Get(asGrace, n.ID)
+	storetest.IsFault(t, err, fault.NotFound)
+	share.FirstVersion = 0
+	_, err = w.Notes.PutShare(t.Context(), n, share, idempotency.Key{})
+	require.NoError(t, err, "what hides nothing does not depend on it")
 }
