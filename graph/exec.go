@@ -680,6 +680,7 @@ type ComplexityRoot struct {
 		FinishProjectItems      func(childComplexity int, input model.FinishProjectItemsInput) int
 		Heartbeat               func(childComplexity int, input model.HeartbeatInput) int
 		ImportItems             func(childComplexity int, input model.ImportItemsInput) int
+		OpenSharedNote          func(childComplexity int, input model.OpenSharedNoteInput) int
 		PauseProject            func(childComplexity int, input model.PauseProjectInput) int
 		PurgeDeletedProject     func(childComplexity int, input model.PurgeDeletedProjectInput) int
 		PurgeDeletedScope       func(childComplexity int, input model.PurgeDeletedScopeInput) int
@@ -836,6 +837,11 @@ type ComplexityRoot struct {
 	OnlineMember struct {
 		Seen func(childComplexity int) int
 		User func(childComplexity int) int
+	}
+
+	OpenSharedNotePayload struct {
+		Note     func(childComplexity int) int
+		OpenedAt func(childComplexity int) int
 	}
 
 	OwnEffort struct {
@@ -1437,6 +1443,7 @@ type ComplexityRoot struct {
 	SharedNoteEdge struct {
 		Cursor     func(childComplexity int) int
 		Node       func(childComplexity int) int
+		OpenedAt   func(childComplexity int) int
 		Permission func(childComplexity int) int
 		SharedAt   func(childComplexity int) int
 	}
@@ -1872,6 +1879,7 @@ type MutationResolver interface {
 	AddNoteTags(ctx context.Context, input model.AddNoteTagsInput) (*model.AddNoteTagsPayload, error)
 	RemoveNoteTags(ctx context.Context, input model.RemoveNoteTagsInput) (*model.RemoveNoteTagsPayload, error)
 	ShareNote(ctx context.Context, input model.ShareNoteInput) (*model.ShareNotePayload, error)
+	OpenSharedNote(ctx context.Context, input model.OpenSharedNoteInput) (*model.OpenSharedNotePayload, error)
 	UnshareNote(ctx context.Context, input model.UnshareNoteInput) (*model.UnshareNotePayload, error)
 	EndShares(ctx context.Context, input model.EndSharesInput) (*model.EndSharesPayload, error)
 	BlockUser(ctx context.Context, input model.BlockUserInput) (*model.BlockUserPayload, error)
@@ -4374,6 +4382,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ImportItems(childComplexity, args["input"].(model.ImportItemsInput)), true
+	case "Mutation.openSharedNote":
+		if e.ComplexityRoot.Mutation.OpenSharedNote == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_openSharedNote_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.OpenSharedNote(childComplexity, args["input"].(model.OpenSharedNoteInput)), true
 	case "Mutation.pauseProject":
 		if e.ComplexityRoot.Mutation.PauseProject == nil {
 			break
@@ -5318,6 +5337,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.OnlineMember.User(childComplexity), true
+
+	case "OpenSharedNotePayload.note":
+		if e.ComplexityRoot.OpenSharedNotePayload.Note == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OpenSharedNotePayload.Note(childComplexity), true
+	case "OpenSharedNotePayload.openedAt":
+		if e.ComplexityRoot.OpenSharedNotePayload.OpenedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OpenSharedNotePayload.OpenedAt(childComplexity), true
 
 	case "OwnEffort.message":
 		if e.ComplexityRoot.OwnEffort.Message == nil {
@@ -7616,6 +7648,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SharedNoteEdge.Node(childComplexity), true
+	case "SharedNoteEdge.openedAt":
+		if e.ComplexityRoot.SharedNoteEdge.OpenedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SharedNoteEdge.OpenedAt(childComplexity), true
 	case "SharedNoteEdge.permission":
 		if e.ComplexityRoot.SharedNoteEdge.Permission == nil {
 			break
@@ -8881,6 +8919,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputItemTagInput,
 		ec.unmarshalInputKeyCondition,
 		ec.unmarshalInputMoveInput,
+		ec.unmarshalInputOpenSharedNoteInput,
 		ec.unmarshalInputPauseProjectInput,
 		ec.unmarshalInputPredicateInput,
 		ec.unmarshalInputProjectItemFinish,
@@ -9313,9 +9352,16 @@ type Mutation {
   """
   Shares a note with a user, or changes the permission of a share. The user sees the versions of the note from its present state
   on; those of before stay the owner's, unless ` + "`" + `showEarlierVersions` + "`" + ` is true. A share that has this permission already stays as it
-  is, and nobody is told. EXHAUSTED beyond about 100,000 shares of the owner's notes. For the owner.
+  is, and nobody is told. EXHAUSTED beyond about 100,000 shares of the owner's notes, and beyond 100 with a user who has opened
+  none of them; see ` + "`" + `openSharedNote` + "`" + `. For the owner.
   """
   shareNote(input: ShareNoteInput!): ShareNotePayload
+  """
+  Says that the caller has opened a note that is shared with them, as apps do when they show one. Once they have opened any note of
+  its owner, the owner may share more than 100 notes with them. To open a note again changes nothing. For the user with whom the
+  note is shared.
+  """
+  openSharedNote(input: OpenSharedNoteInput!): OpenSharedNotePayload
   "Ends a share, if there is one, also of a deleted note. For the owner, and for the user with whom the note is shared."
   unshareNote(input: UnshareNoteInput!): UnshareNotePayload
   """
@@ -10016,6 +10062,8 @@ type SharedNoteEdge {
   permission: SharePermission!
   "When this was granted."
   sharedAt: DateTime!
+  "When the user first opened the note, as ` + "`" + `openSharedNote` + "`" + ` said; null before."
+  openedAt: DateTime
 }
 
 "A list of the users with whom a note is shared."
@@ -10435,6 +10483,22 @@ type UnknownUser implements Problem {
   message: String!
   "The input field that names the user."
   field: String!
+}
+
+"Input of ` + "`" + `openSharedNote` + "`" + `."
+input OpenSharedNoteInput {
+  "The id of a ` + "`" + `Note` + "`" + ` of another user."
+  noteId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `openSharedNote` + "`" + `."
+type OpenSharedNotePayload {
+  "The note; null if it is no longer shared with the caller."
+  note: Note
+  "When the caller first opened it."
+  openedAt: DateTime
 }
 
 "Input of ` + "`" + `unshareNote` + "`" + `."
@@ -14918,6 +14982,16 @@ func (ec *executionContext) childFields_OnlineMember(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type OnlineMember", field.Name)
 }
 
+func (ec *executionContext) childFields_OpenSharedNotePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "note":
+		return ec.fieldContext_OpenSharedNotePayload_note(ctx, field)
+	case "openedAt":
+		return ec.fieldContext_OpenSharedNotePayload_openedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OpenSharedNotePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_PageChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "before":
@@ -15944,6 +16018,8 @@ func (ec *executionContext) childFields_SharedNoteEdge(ctx context.Context, fiel
 		return ec.fieldContext_SharedNoteEdge_permission(ctx, field)
 	case "sharedAt":
 		return ec.fieldContext_SharedNoteEdge_sharedAt(ctx, field)
+	case "openedAt":
+		return ec.fieldContext_SharedNoteEdge_openedAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SharedNoteEdge", field.Name)
 }
@@ -17408,6 +17484,20 @@ func (ec *executionContext) field_Mutation_importItems_args(ctx context.Context,
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.ImportItemsInput, error) {
 			return ec.unmarshalNImportItemsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐImportItemsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_openSharedNote_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.OpenSharedNoteInput, error) {
+			return ec.unmarshalNOpenSharedNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐOpenSharedNoteInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -25498,6 +25588,50 @@ func (ec *executionContext) fieldContext_Mutation_shareNote(ctx context.Context,
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_openSharedNote(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_openSharedNote(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().OpenSharedNote(ctx, fc.Args["input"].(model.OpenSharedNoteInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.OpenSharedNotePayload) graphql.Marshaler {
+			return ec.marshalOOpenSharedNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐOpenSharedNotePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_openSharedNote(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OpenSharedNotePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_openSharedNote_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_unshareNote(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -29893,6 +30027,45 @@ func (ec *executionContext) _OnlineMember_seenAt(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_OnlineMember_seenAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("OnlineMember", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _OpenSharedNotePayload_note(ctx context.Context, field graphql.CollectedField, obj *model.OpenSharedNotePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OpenSharedNotePayload_note(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Note, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *note.Note) graphql.Marshaler {
+			return ec.marshalONote2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐNote(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OpenSharedNotePayload_note(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OpenSharedNotePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Note(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OpenSharedNotePayload_openedAt(ctx context.Context, field graphql.CollectedField, obj *model.OpenSharedNotePayload) (ret graphql.Marshaler) {
+	return ec.marshalODateTime2ᚖtimeᚐTime(ctx, field.Selections, obj.OpenedAt)
+}
+func (ec *executionContext) fieldContext_OpenSharedNotePayload_openedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OpenSharedNotePayload", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
 func (ec *executionContext) _OwnEffort_message(ctx context.Context, field graphql.CollectedField, obj *model.OwnEffort) (ret graphql.Marshaler) {
@@ -37620,6 +37793,13 @@ func (ec *executionContext) fieldContext_SharedNoteEdge_sharedAt(_ context.Conte
 	return graphql.NewScalarFieldContext("SharedNoteEdge", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
+func (ec *executionContext) _SharedNoteEdge_openedAt(ctx context.Context, field graphql.CollectedField, obj *model.SharedNoteEdge) (ret graphql.Marshaler) {
+	return ec.marshalODateTime2timeᚐTime(ctx, field.Selections, obj.OpenedAt)
+}
+func (ec *executionContext) fieldContext_SharedNoteEdge_openedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SharedNoteEdge", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
 func (ec *executionContext) _SignUploadPartPayload_put(ctx context.Context, field graphql.CollectedField, obj *model.SignUploadPartPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -44164,6 +44344,43 @@ func (ec *executionContext) unmarshalInputMoveInput(ctx context.Context, obj any
 				return it, err
 			}
 			it.To = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputOpenSharedNoteInput(ctx context.Context, obj any) (model.OpenSharedNoteInput, error) {
+	var it model.OpenSharedNoteInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"noteId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "noteId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("noteId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.NoteID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -54321,6 +54538,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "openSharedNote":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_openSharedNote(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "unshareNote":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_unshareNote(ctx, field)
@@ -56215,6 +56439,50 @@ func (ec *executionContext) _OnlineMember(ctx context.Context, sel ast.Selection
 			out.Values[i] = ec._OnlineMember_seenAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var openSharedNotePayloadImplementors = []string{"OpenSharedNotePayload"}
+
+func (ec *executionContext) _OpenSharedNotePayload(ctx context.Context, sel ast.SelectionSet, obj *model.OpenSharedNotePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "OpenSharedNotePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendOpenSharedNotePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._OpenSharedNotePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, openSharedNotePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OpenSharedNotePayload")
+		case "note":
+			out.Values[i] = ec._OpenSharedNotePayload_note(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "openedAt":
+			out.Values[i] = ec._OpenSharedNotePayload_openedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -63831,6 +64099,11 @@ func (ec *executionContext) _SharedNoteEdge(ctx context.Context, sel ast.Selecti
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "openedAt":
+			out.Values[i] = ec._SharedNoteEdge_openedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -69728,6 +70001,11 @@ func (ec *executionContext) marshalNOnlineMember2githubᚗcomᚋtaggieᚋtaggie�
 	return ec._OnlineMember(ctx, sel, &v)
 }
 
+func (ec *executionContext) unmarshalNOpenSharedNoteInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐOpenSharedNoteInput(ctx context.Context, v any) (model.OpenSharedNoteInput, error) {
+	res, err := ec.unmarshalInputOpenSharedNoteInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNPageChange2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPageChange(ctx context.Context, sel ast.SelectionSet, v model.PageChange) graphql.Marshaler {
 	return ec._PageChange(ctx, sel, &v)
 }
@@ -72586,6 +72864,13 @@ func (ec *executionContext) marshalOOnlineMember2ᚕgithubᚗcomᚋtaggieᚋtagg
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalOOpenSharedNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐOpenSharedNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.OpenSharedNotePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._OpenSharedNotePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOPauseProjectPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPauseProjectPayload(ctx context.Context, sel ast.SelectionSet, v *model.PauseProjectPayload) graphql.Marshaler {

@@ -535,6 +535,10 @@ var planned = map[string]lean.Type{
 		"user":   {At: 1, Of: "User", Resolved: true},
 		"seenAt": {At: 2, Of: "", Resolved: false},
 	}},
+	"OpenSharedNotePayload": {Implements: openSharedNotePayloadImplementors, Fields: map[string]lean.TypeField{
+		"note":     {At: 1, Of: "Note", Resolved: false},
+		"openedAt": {At: 2, Of: "", Resolved: false},
+	}},
 	"OwnEffort": {Implements: ownEffortImplementors, Fields: map[string]lean.TypeField{
 		"message": {At: 1, Of: "", Resolved: false},
 	}},
@@ -998,6 +1002,7 @@ var planned = map[string]lean.Type{
 		"node":       {At: 2, Of: "Note", Resolved: false},
 		"permission": {At: 3, Of: "", Resolved: false},
 		"sharedAt":   {At: 4, Of: "", Resolved: false},
+		"openedAt":   {At: 5, Of: "", Resolved: false},
 	}},
 	"SignUploadPartPayload": {Implements: signUploadPartPayloadImplementors, Fields: map[string]lean.TypeField{
 		"put": {At: 1, Of: "UploadRequest", Resolved: false},
@@ -4587,6 +4592,36 @@ func (ec *executionContext) appendOnlineMember(w *lean.Writer, p *lean.Plan, obj
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendOpenSharedNotePayload(w *lean.Writer, p *lean.Plan, obj *model.OpenSharedNotePayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"OpenSharedNotePayload"`...)
+		case 1: // note
+			if obj.Note == nil {
+				w.Null()
+			} else if !ec.appendNote(w, f.Below, obj.Note) {
+				return false
+			}
+		case 2: // openedAt
+			if obj.OpenedAt == nil {
+				w.Null()
+			} else {
+				if (*obj.OpenedAt).IsZero() {
+					w.Null()
+				} else {
+					w.B = scalar.AppendDateTime(w.B, *obj.OpenedAt)
+				}
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendOwnEffort(w *lean.Writer, p *lean.Plan, obj *model.OwnEffort) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -7734,6 +7769,12 @@ func (ec *executionContext) appendSharedNoteEdge(w *lean.Writer, p *lean.Plan, o
 				return false
 			} else {
 				w.B = scalar.AppendDateTime(w.B, obj.SharedAt)
+			}
+		case 5: // openedAt
+			if (obj.OpenedAt).IsZero() {
+				w.Null()
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.OpenedAt)
 			}
 		default:
 			return false

@@ -284,6 +284,20 @@ func (m mutation) UnshareNote(ctx context.Context, in model.UnshareNoteInput) (*
 	}, nil
 }
 
+func (m mutation) OpenSharedNote(ctx context.Context, in model.OpenSharedNoteInput) (*model.OpenSharedNotePayload, error) {
+	id, err := noteID("input.noteId", in.NoteID)
+	if err != nil {
+		return nil, err
+	}
+	at, err := m.Notes.Open(ctx, note.OpenShare{Note: id, IdempotencyKey: in.IdempotencyKey.Value()})
+	if err != nil {
+		return nil, err
+	}
+	load := loaders.From(ctx)
+	load.Clear()
+	return &model.OpenSharedNotePayload{Note: besideLoaded(ctx, "note", load.Notes, id), OpenedAt: &at}, nil
+}
+
 func (m mutation) EndShares(ctx context.Context, in model.EndSharesInput) (*model.EndSharesPayload, error) {
 	by, err := userID("input.byUserId", in.ByUserID)
 	if err != nil {

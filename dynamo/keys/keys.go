@@ -28,8 +28,11 @@ const (
 	CountSK        = "COUNT"
 )
 
-// UserPK is USER#<user_id>: profile, since when it is revoked, notes, tag rows, shares to the user, whom the user blocked, tombstones.
+// UserPK is USER#<user_id>: profile, since when it is revoked, notes, tag rows, shares to the user, from whom they are, whom the user blocked, tombstones.
 func UserPK(user string) string { return UserPrefix + escape(user) }
+
+// GivenSK is GIVEN#<user_id>, in the partition of the user with whom this one shares notes: how many, and whether the user has opened any.
+func GivenSK(by string) string { return "GIVEN#" + escape(by) }
 
 // BlockedSK is BLOCKED#<user_id>, in the partition of the user who blocked this one.
 func BlockedSK(user string) string { return BlockedPrefix + escape(user) }

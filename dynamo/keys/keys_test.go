@@ -43,6 +43,7 @@ func TestSpelling(t *testing.T) {
 		"SUBJECT#https%3A//issuer.example#ada1": SubjectPK("https://issuer.example", "ada1"),
 		"USER":                                  SubjectSK,
 		"REVOKED":                               RevokedSK,
+		"GIVEN#u%231":                           GivenSK("u#1"),
 		"BLOCKED#u%231":                         BlockedSK("u#1"),
 		"REVOCATIONS#2026-12-24":                RevocationsPK(due),
 		"2026-12-24T17:30:00.000Z#u%231":        RevocationSK(due.Add(-time.Hour), "u#1"),

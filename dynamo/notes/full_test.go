@@ -23,7 +23,7 @@ var fullDeleted = note.Deleted{ID: "n1", DeletedAt: dynamotest.FullTime}
 
 var fullVersion = note.Version{VersionID: note.VersionID{Note: "n1", Number: 2}, Title: "title", Content: "content", Tags: fullNote.Tags, Deadline: dynamotest.FullTime, UpdatedAt: dynamotest.FullTime, Author: "u3"}
 
-var fullShare = note.Share{Note: "n1", Owner: "u1", User: "u2", Permission: note.Edit, SharedAt: dynamotest.FullTime}
+var fullShare = note.Share{Note: "n1", Owner: "u1", User: "u2", Permission: note.Edit, FirstVersion: 2, SharedAt: dynamotest.FullTime, OpenedAt: dynamotest.FullTime}
 
 var fullCleanup = note.Cleanup{Note: "n1", Owner: "u1", DeletedAt: dynamotest.FullTime, Due: dynamotest.FullTime.Add(time.Hour), Last: true}
 

@@ -61,7 +61,7 @@ func TestLightNotesLackNothingButTheirContent(t *testing.T) {
 func TestPartsOfSharesAndLocatorsAreAllThatIsRead(t *testing.T) {
 	assert.Equal(t, fullShare, dynamotest.SeenDecoded(t, notes.ShareParts, notes.ShareRow(fullShare), notes.DecodeShare))
 	share := dynamotest.SeenDecoded(t, notes.LocatorParts, notes.ShareRow(fullShare), notes.DecodeShare)
-	assert.Equal(t, fullShare.Permission, share.Permission)
+	assert.Equal(t, []any{fullShare.Permission, fullShare.FirstVersion}, []any{share.Permission, share.FirstVersion})
 
 	read := func(item dynamo.Item, n *note.Note) error { return notes.DecodeNote(item, n, nil) }
 	locator := notes.LocatorRow(fullNote)

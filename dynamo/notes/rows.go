@@ -37,6 +37,11 @@ func endedShareKey(user note.UserID, id note.ID) dynamo.Key {
 	return dynamo.Key{PK: keys.UserPK(string(user)), SK: keys.EndedShareSK(string(id))}
 }
 
+// givenKey is of the row that counts what one user shared with another, for as long as that one has opened none of it.
+func givenKey(user, by note.UserID) dynamo.Key {
+	return dynamo.Key{PK: keys.UserPK(string(user)), SK: keys.GivenSK(string(by))}
+}
+
 // foreignAttribute stays with a note that another program put, once Taggie has changed it: the shares that were there do not have
 // the keys by which those of an owner are found.
 const foreignAttribute = "foreign"
@@ -223,6 +228,7 @@ var shareRows = dynamo.LayoutOf(
 	},
 	dynamo.OfWhole(firstVersion, func(r *shareRecord) *int { return &r.FirstVersion }),
 	dynamo.OfInstant("shared_at", func(r *shareRecord) *time.Time { return &r.SharedAt }),
+	dynamo.Optional(dynamo.OfInstant("opened_at", func(r *shareRecord) *time.Time { return &r.OpenedAt })),
 	dynamo.Optional(dynamo.OfInstant("ended_at", func(r *shareRecord) *time.Time { return &r.endedAt })), // of the row that remains of a share
 )
 

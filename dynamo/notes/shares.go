@@ -16,7 +16,7 @@ import (
 	"github.com/taggie/taggie/internal/page"
 )
 
-// unchangedError says that a share is there as it was to be put, and since when.
+// unchangedError says that a share is there as it was to be, and since when.
 type unchangedError struct{ since time.Time }
 
 func (*unchangedError) Error() string { return "the note is shared like this already" }
@@ -25,9 +25,10 @@ func (*unchangedError) Error() string { return "the note is shared like this alr
 // time is returned.
 //
 // Index: primary. Key: USER#<user>/SHARED#<note_id>, on condition that it says something else, and USER#<user>/SHARED_ENDED#<note_id>; on condition
-// that NOTE#<id>/LOCATOR is the owner's, and of the time that was read if versions are hidden, that USER#<user>/PROFILE exists, and that USER#<user>/BLOCKED#<owner> does not; the event in the outbox. Cost:
-// 1 TransactWriteItems of 6 rows; where the share stays as it is and an idempotency key is given, 1 more; where the locator is missing 1 Query of GSI2,
-// and for a note that another program put 2 TransactWriteItems more.
+// that NOTE#<id>/LOCATOR is the owner's, and of the time that was read if versions are hidden, that USER#<user>/PROFILE exists, and that USER#<user>/BLOCKED#<owner> does not; USER#<user>/GIVEN#<owner>, on condition of its count unless it is opened; the event in the
+// outbox. Cost: 1 TransactWriteItems of 7 rows; where the share stays as it is and an idempotency key is given, 1 more; where the locator is missing 1 Query of GSI2,
+// and for a note that another program put 2 TransactWriteItems more; where that count is too high, 1 Query per started megabyte of
+// the user's shares and 1 or 2 TransactWriteItems.
 func (db Store) PutShare(ctx context.Context, of note.Note, s note.Share, once idempotency.Key) (note.Share, error) {
 	full := error(nil)
 	put := dynamo.Action{
@@ -64,17 +65,32 @@ func (db Store) PutShare(ctx context.Context, of note.Note, s note.Share, once i
 		put = put.Setting(shareRow(s))
 		put.Condition = "NOT (owner_id = :owner AND #permission = :permission AND attribute_exists(shared_at) AND (attribute_not_exists(#set_first_version) OR #set_first_version = :set_first_version))"
 	}
+	given := dynamo.Action{
+		Table: dynamo.NotesTable, Key: givenKey(s.User, s.Owner), Update: "ADD shares :one", Condition: "attribute_exists(opened_at) OR attribute_not_exists(shares) OR shares < :most",
+		Values: dynamo.Attrs{":one": dynamo.Number(1), ":most": dynamo.Number(note.MaxUnopened)},
+		Failed: func(dynamo.Attrs) error { return note.ErrUnopened },
+	}
 	share := func() error {
-		return db.change(ctx, note.Giving(s), []dynamo.Action{
+		actions := []dynamo.Action{
 			{Table: dynamo.NotesTable, Key: endedShareKey(s.User, s.Note), Remove: true},
 			where,
 			{Table: dynamo.NotesTable, Key: users.ProfileKey(s.User), Condition: "attribute_exists(PK)",
 				Failed: func(dynamo.Attrs) error { return &note.UnknownUser{} }},
 			users.NotBlocked(s.Owner, s.User, &note.UnknownUser{}),
 			put, // last: what the others say comes first
-		}, once.With(s.Result()...))
+		}
+		if full == nil {
+			actions = append(actions, given)
+		}
+		return db.change(ctx, note.Giving(s), actions, once.With(s.Result()...))
 	}
-	err := db.Spend(allowedShares, string(s.Owner), 1, share)
+	give := func() error { return db.Spend(allowedShares, string(s.Owner), 1, share) }
+	err := give()
+	if errors.Is(err, note.ErrUnopened) {
+		if err = db.recountGiven(ctx, s); err == nil {
+			err = give()
+		}
+	}
 	if fault.Is(err, fault.Exhausted) { // one that there is already can still be changed
 		full, put.Condition = err, "attribute_exists(PK) AND "+put.Condition
 		err = share()
@@ -91,6 +107,50 @@ func (db Store) PutShare(ctx context.Context, of note.Note, s note.Share, once i
 		err = db.Transact(ctx, nil, once.With(s.Result()...))
 	}
 	return s, err
+}
+
+// recountGiven counts again what a user was given by the owner of the share: the count grows with each share, also when it only gets another permission, and
+// does not shrink. [note.ErrUnopened] if there is no room.
+func (db Store) recountGiven(ctx context.Context, s note.Share) error {
+	shares, err := db.ListSharesBy(ctx, s.User, s.Owner, note.MaxUnopened)
+	if err != nil {
+		return err
+	}
+	if len(shares) == note.MaxUnopened {
+		return note.ErrUnopened
+	}
+	return dynamo.UnlessMoved(db.Transact(ctx, []dynamo.Action{{
+		Table: dynamo.NotesTable, Key: givenKey(s.User, s.Owner), Update: "SET shares = :now", Condition: "shares >= :most",
+		Values: dynamo.Attrs{":now": dynamo.Number(int64(len(shares))), ":most": dynamo.Number(note.MaxUnopened)}, Failed: dynamo.Moved,
+	}}, idempotency.Key{}))
+}
+
+// OpenShare writes when a user opened a share, which stays as it was first said, and that the user has opened something of the owner.
+//
+// Index: primary. Key: USER#<user>/SHARED#<note_id>, on condition that it is there and was not opened, and USER#<user>/GIVEN#<owner>. Cost: 1
+// TransactWriteItems of 2 rows; where it was opened before and an idempotency key is given, 1 more.
+func (db Store) OpenShare(ctx context.Context, s note.Share, once idempotency.Key) (time.Time, error) {
+	result := func(at time.Time) idempotency.Key { return once.With(at.Format(time.RFC3339Nano)) }
+	err := db.Transact(ctx, []dynamo.Action{
+		{Table: dynamo.NotesTable, Key: shareKey(s.User, s.Note), Update: "SET opened_at = :at", Signed: true, Condition: "attribute_exists(PK) AND attribute_not_exists(opened_at)",
+			Names: map[string]string{}, Values: dynamo.Attrs{":at": dynamo.Str(keys.Instant(s.OpenedAt))},
+			Failed: func(row dynamo.Attrs) error {
+				if row == nil {
+					return fault.New(fault.NotFound, noSuchNote)
+				}
+				var had note.Share
+				if err := decodeShare(dynamo.ItemOf(row), &had); err != nil {
+					return err
+				}
+				return &unchangedError{had.OpenedAt}
+			}},
+		{Table: dynamo.NotesTable, Key: givenKey(s.User, s.Owner), Update: "SET opened_at = if_not_exists(opened_at, :at)",
+			Values: dynamo.Attrs{":at": dynamo.Str(keys.Instant(s.OpenedAt))}},
+	}, result(s.OpenedAt))
+	if unchanged, is := errors.AsType[*unchangedError](err); is {
+		return unchanged.since, db.Transact(ctx, nil, result(unchanged.since))
+	}
+	return s.OpenedAt, err
 }
 
 // errNotShared says that there is no share to end.
@@ -252,10 +312,10 @@ func (db Store) AccessLists(ctx context.Context, requests []note.AccessRequest) 
 	return lists, dynamo.Missing(errs, noSuchNote)
 }
 
-// decodeAccess reads a share for an access list, which does not tell from which version on it shows them: one of the indexes does not have that.
+// decodeAccess reads a share for an access list, which does not tell from which version on it shows them, nor whether it was opened: one of the indexes has neither.
 func decodeAccess(item dynamo.Item, s *note.Share) error {
 	err := decodeShare(item, s)
-	s.FirstVersion = 0
+	s.FirstVersion, s.OpenedAt = 0, time.Time{}
 	return err
 }
 

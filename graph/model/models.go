@@ -1001,6 +1001,22 @@ type NoteGap struct {
 
 func (NoteGap) IsNoteMessage() {}
 
+// Input of `openSharedNote`.
+type OpenSharedNoteInput struct {
+	// The id of a `Note` of another user.
+	NoteID gid.ID `json:"noteId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `openSharedNote`.
+type OpenSharedNotePayload struct {
+	// The note; null if it is no longer shared with the caller.
+	Note *note.Note `json:"note,omitempty"`
+	// When the caller first opened it.
+	OpenedAt *time.Time `json:"openedAt,omitempty"`
+}
+
 // The effort is the caller's own. Another user must review it.
 type OwnEffort struct {
 	Message string `json:"message"`

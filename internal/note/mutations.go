@@ -281,7 +281,8 @@ func (in PutShare) field() string {
 	return "input.userId"
 }
 
-// Share shares a note of the viewer, or changes what for. It returns *[UnknownUser] as an expected outcome.
+// Share shares a note of the viewer, or changes what for. It returns *[UnknownUser] as an expected outcome. [ErrUnopened] beyond [MaxUnopened] shares with
+// a user who has opened none.
 func (s *Service) Share(ctx context.Context, in PutShare) (Share, error) {
 	if (in.User == "") == (in.Email == nil) {
 		return Share{}, fault.Invalidf("input.userId", "give one of userId and email")
@@ -318,6 +319,33 @@ func (s *Service) Share(ctx context.Context, in PutShare) (Share, error) {
 		share.User = UserID(result[0])
 		share.SharedAt, err = time.Parse(time.RFC3339Nano, result[1])
 		return share, err
+	})
+}
+
+// OpenShare is the input of [Service.Open].
+type OpenShare struct {
+	Note           ID
+	IdempotencyKey *string `json:"-"`
+}
+
+// Open says that the viewer has opened a note that is shared with them, and returns when they first did. NotFound when it is not.
+func (s *Service) Open(ctx context.Context, in OpenShare) (time.Time, error) {
+	self, err := domain.Self(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return domain.Once(ctx, s.guard(), "openSharedNote", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (time.Time, error) {
+		n, err := s.get(ctx, in.Note, View)
+		if err != nil {
+			return time.Time{}, err
+		}
+		if n.Owner == self {
+			return time.Time{}, fault.Invalidf("input.noteId", "the note is yours")
+		}
+		at := domain.Later(s.o.Now, time.Time{})
+		return s.o.Store.OpenShare(ctx, Share{Note: n.ID, Owner: n.Owner, User: self, OpenedAt: at}, once)
+	}, func(_ context.Context, result []string) (time.Time, error) {
+		return time.Parse(time.RFC3339Nano, result[0])
 	})
 }
 

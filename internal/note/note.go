@@ -37,6 +37,8 @@ const (
 	MaxNotes   = 100_000 // with those that may be brought back
 	MaxShares  = 100_000 // of the user's notes
 	MaxVersion = 100_000 // of one note; from there on title and content stay as they are
+	// MaxUnopened is how many notes a user shares with another one who has opened none of them.
+	MaxUnopened = 100
 )
 
 // UndoFor is how long a deleted note can be brought back, and how long deletions and ends of shares are told to clients that synchronise.
@@ -104,6 +106,7 @@ type Share struct {
 	// [Service.Share].
 	FirstVersion int
 	SharedAt     time.Time // since when it says this
+	OpenedAt     time.Time // when the user first opened it; zero before, and in access lists
 }
 
 // Result is what an idempotency key records of a share that was given: with whom, and when.
@@ -141,6 +144,9 @@ func (*VersionConflict) Error() string { return "the note has changed since" }
 
 // ErrTooManyTags is the outcome of a change that would give a note more than [MaxTags] tags.
 var ErrTooManyTags = fault.New(fault.Exhausted, "a note carries at most %d tags: take some off first", MaxTags)
+
+// ErrUnopened is the outcome of sharing more with somebody who has opened nothing so far.
+var ErrUnopened = fault.New(fault.Exhausted, "this user has not opened any of the %d notes that you share with them: wait until they do", MaxUnopened)
 
 // UnknownUser is the outcome of sharing with somebody who does not exist, or has blocked the owner.
 type UnknownUser struct{ Field string }

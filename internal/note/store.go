@@ -122,8 +122,12 @@ type Shares interface {
 	// PutShare creates the share of the note, which was read before, or changes its permission; note and user must exist. The first version of a share
 	// that there is stays, unless s shows all. It records [Share.Result] and returns what there is then: a share that says the same stays as it is, and
 	// nobody is told. NotFound when the note does not exist or is not the owner's, *[VersionConflict] when it has changed since it was read and s hides
-	// versions, *[UnknownUser] when the user does not exist, or has blocked the owner.
+	// versions, *[UnknownUser] when the user does not exist, or has blocked the owner,
+	// [ErrUnopened] beyond [MaxUnopened] shares with a user who has opened none.
 	PutShare(ctx context.Context, of Note, s Share, once idempotency.Key) (Share, error)
+	// OpenShare says when the user opened the share, and returns when they first did. It takes notice for all shares of the owner. NotFound when there is
+	// no such share.
+	OpenShare(ctx context.Context, s Share, once idempotency.Key) (time.Time, error)
 	// DeleteShare ends the share if there is one, at that time. Its owner may be unknown.
 	DeleteShare(ctx context.Context, s Share, by UserID, at time.Time, once idempotency.Key) error
 	// ListReceived lists the shares that a user was given, by note id, up to limit, those of deleted notes included. It sees every acknowledged write.

@@ -144,6 +144,13 @@ func (w *World) Share(ctx context.Context, id note.ID, with viewer.UserID, p not
 	assert.NoError(w.T, err)
 }
 
+// Open opens a note that is shared with the asking user.
+func (w *World) Open(ctx context.Context, id note.ID) {
+	w.T.Helper()
+	_, err := w.Rules.Open(ctx, note.OpenShare{Note: id})
+	assert.NoError(w.T, err)
+}
+
 // Get returns the note as the asking user sees it.
 func (w *World) Get(ctx context.Context, id note.ID) (note.Note, error) {
 	notes, errs := w.Rules.ListByID(ctx, []note.ID{id})

@@ -94,7 +94,8 @@ func provokedNotes() map[string]map[string]provocation {
 					return p.Mutate("shareNote", "note { id }", apitest.Vars{"noteId": id, "userId": p.User(fmt.Sprintf("friend%d@example.com", n)).ID, "permission": "VIEW"})
 				})
 			}),
-			"Time to undo a deletion, a note": testedIn("internal/storetest/notetest", "testUndoEndsAfter30Days", "fault.NotFound"),
+			"Shares of notes, a user, with one other who has opened none of them": testedIn("internal/storetest/notetest", "testSharesThatNobodyOpened", "note.MaxUnopened"),
+			"Time to undo a deletion, a note":                                     testedIn("internal/storetest/notetest", "testUndoEndsAfter30Days", "fault.NotFound"),
 		},
 		"internal/follow": {
 			"Users who share notes with the caller, `noteEvents`":               testedIn("internal/follow", "TestOwnersAndSharesAreBounded", "MaxOwners"),

@@ -148,7 +148,9 @@ func TestTwoDevicesHaveExactlyWhatTheServerHas(t *testing.T) {
 		for _, id := range notes[i] {
 			shares = append(shares, apitest.Vars{"noteId": id, "userId": users[1-i].ID, "permission": "EDIT"})
 		}
-		user.All("shareNote", "note { id }", shares)
+		user.All("shareNote", "note { id }", shares[:1])
+		users[1-i].Mutate("openSharedNote", "openedAt", apitest.Vars{"noteId": notes[i][0]})
+		user.All("shareNote", "note { id }", shares[1:])
 	}
 	devices := []*device{newDevice(users[0], 1), newDevice(users[1], 2)}
 	for round := range 4 {

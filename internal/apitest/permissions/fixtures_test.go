@@ -66,6 +66,7 @@ var arguments = map[string]string{
 	"Mutation.addNoteTags":        `(input: {noteId: $note, tags: ["more"]})`,
 	"Mutation.removeNoteTags":     `(input: {noteId: $note, tags: ["walksecret"]})`,
 	"Mutation.shareNote":          `(input: {noteId: $note, userId: $stranger, permission: VIEW})`,
+	"Mutation.openSharedNote":     `(input: {noteId: $note})`,
 	"Mutation.endShares":          `(input: {byUserId: $owner})`,
 	"Mutation.blockUser":          `(input: {userId: $stranger})`,
 	"Mutation.unblockUser":        `(input: {userId: $stranger})`,
@@ -298,7 +299,7 @@ var ofSome = []string{
 }
 
 // unseen are mutations that change nothing which a snapshot shows, or nothing for some who may send them.
-var unseen = []string{"blockUser", "claimReviews", "endShares", "heartbeat", "signUploadPart", "unblockUser"}
+var unseen = []string{"blockUser", "claimReviews", "endShares", "heartbeat", "openSharedNote", "signUploadPart", "unblockUser"}
 
 // someSum is the SHA-256 of something.
 const someSum = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="

@@ -126,6 +126,9 @@ func (w *world) renewNotes() {
 	b.WriteString(`deleteNote(input: {noteId: $deleted}) { deletedNote { noteId } }`)
 	a := w.owner.Must(fill(`mutation { `+b.String()+` }`, w.ids), nil)
 	w.ids["version"] = a.Str("noteUpdate.note.latestVersion.id")
+	for _, name := range []string{"edit", "view"} {
+		w.people[name].Must(fill(`mutation { openSharedNote(input: {noteId: $note}) { openedAt } }`, w.ids), nil)
+	}
 }
 
 // mintAs makes a token of the owner with a key and a clock that may be wrong.

@@ -102,6 +102,15 @@ var noteMutations = map[string]repeated{
 		selection: "note { id } accessEdge { cursor permission sharedAt node { id } } problem { __typename }",
 		other:     apitest.Vars{"permission": "EDIT"},
 	},
+	"openSharedNote": {
+		prepare: func(ada, bob *apitest.Client) (*apitest.Client, apitest.Vars) {
+			note := ada.Notes(1)[0]
+			ada.Share([]string{note}, bob)
+			return bob, apitest.Vars{"noteId": note}
+		},
+		selection: "note { id } openedAt",
+		other:     apitest.Vars{"noteId": "Tm90ZQAx"},
+	},
 	"unshareNote": {
 		prepare: func(ada, bob *apitest.Client) (*apitest.Client, apitest.Vars) {
 			note := ada.Notes(1)[0]
@@ -131,7 +140,7 @@ var noteMutations = map[string]repeated{
 // state is everything that the user can see.
 func state(c *apitest.Client) string {
 	c.T.Helper()
-	return c.Must(`{ viewer { id name email version updatedAt notes(first: 20) { nodes { ...whole } } sharedNotes(first: 20) { edges { permission sharedAt node { ...whole } } }
+	return c.Must(`{ viewer { id name email version updatedAt notes(first: 20) { nodes { ...whole } } sharedNotes(first: 20) { edges { permission sharedAt openedAt node { ...whole } } }
 		noteChanges(first: 20) { nodes { ... on Note { id updatedAt } ... on DeletedNote { deleted: noteId deletedAt } } } blockedUsers(first: 5) { nodes { user { id } blockedAt } } } }`+apitest.Whole, nil).Raw() + c.ScopesState() + projectsState(c) + scoresState(c)
 }
 

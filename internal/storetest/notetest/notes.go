@@ -33,6 +33,7 @@ func Suite(t *testing.T, open storetest.Open) {
 		"SharedNotesBeyond100":                   testSharedNotesBeyond100,
 		"SharesByAnOwner":                        testSharesByAnOwner,
 		"SharesHideVersionsFromBefore":           testSharesHideVersionsFromBefore,
+		"SharesThatNobodyOpened":                 testSharesThatNobodyOpened,
 		"SharesBesideAWriter":                    testSharesBesideAWriter,
 		"BlockedUsersShareNothing":               testBlockedUsersShareNothing,
 		"SharingIsIdempotent":                    testSharingIsIdempotent,

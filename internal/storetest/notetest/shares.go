@@ -25,10 +25,10 @@ func testSharedNotesBeyond100(t *testing.T, w *storetest.World) {
 	grace, asGrace := w.SignUp("grace")
 	const many = 300
 	var created [many]note.ID
-	storetest.Together(many, func(i int) {
-		created[i] = w.Create(asAda, note.Create{Title: fmt.Sprint(i)}).ID
-		w.Share(asAda, created[i], grace, note.View)
-	})
+	storetest.Together(many, func(i int) { created[i] = w.Create(asAda, note.Create{Title: fmt.Sprint(i)}).ID })
+	w.Share(asAda, created[0], grace, note.View)
+	w.Open(asGrace, created[0])
+	storetest.Together(many-1, func(i int) { w.Share(asAda, created[i+1], grace, note.View) })
 	ids := map[note.ID]bool{}
 	for _, id := range created {
 		ids[id] = true
@@ -357,4 +357,54 @@ func testSharesBesideAWriter(t *testing.T, w *storetest.World) {
 	share.FirstVersion = 0
 	_, err = w.Notes.PutShare(t.Context(), n, share, idempotency.Key{})
 	require.NoError(t, err, "what hides nothing does not depend on it")
+}
+
+// A user can fill the list of somebody who wants nothing of them up to a bound, and no further.
+func testSharesThatNobodyOpened(t *testing.T, w *storetest.World) {
+	_, asAda := w.SignUp("ada")
+	_, asBob := w.SignUp("bob")
+	grace, asGrace := w.SignUp("grace")
+	lin, _ := w.SignUp("lin")
+	var notes [note.MaxUnopened + 3]note.ID
+	storetest.Together(len(notes), func(i int) { notes[i] = w.Create(asAda, note.Create{Title: fmt.Sprint(i)}).ID })
+	give := func(n int, with note.UserID, p note.Permission) error {
+		_, err := w.Rules.Share(asAda, note.PutShare{Note: notes[n], User: with, Permission: p})
+		return err
+	}
+	storetest.Together(note.MaxUnopened, func(i int) { assert.NoError(t, give(i, grace, note.View)) })
+	require.ErrorIs(t, give(note.MaxUnopened, grace, note.View), note.ErrUnopened)
+	require.NoError(t, give(0, grace, note.Edit), "what is there can get another permission")
+	require.NoError(t, give(note.MaxUnopened, lin, note.View), "others are not concerned")
+	w.Share(asBob, w.Create(asBob, note.Create{Title: "bob's"}).ID, grace, note.View)
+
+	// What ends makes room.
+	require.NoError(t, w.Rules.Unshare(asGrace, note.DeleteShare{Note: notes[1], User: grace}))
+	require.NoError(t, give(note.MaxUnopened, grace, note.View))
+	require.ErrorIs(t, give(note.MaxUnopened+1, grace, note.View), note.ErrUnopened)
+
+	// Opening one lets in more, also when it has ended since.
+	_, err := w.Rules.Open(asGrace, note.OpenShare{Note: notes[note.MaxUnopened+1]})
+	storetest.IsFault(t, err, fault.NotFound)
+	_, err = w.Rules.Open(asAda, note.OpenShare{Note: notes[0]})
+	storetest.IsFault(t, err, fault.Invalid)
+	at, err := w.Rules.Open(asGrace, note.OpenShare{Note: notes[0]})
+	require.NoError(t, err)
+	w.Clock.Advance(time.Hour)
+	again, err := w.Rules.Open(asGrace, note.OpenShare{Note: notes[0], IdempotencyKey: storetest.Ptr("again")})
+	require.NoError(t, err)
+	assert.Equal(t, at, again, "when it was first opened")
+	require.NoError(t, give(0, grace, note.View))
+	require.NoError(t, give(note.MaxUnopened+1, grace, note.View))
+	opened := map[note.ID]time.Time{}
+	shared, err := w.Rules.ListShared(asGrace, grace, page.Window{Limit: len(notes) + 1})
+	require.NoError(t, err)
+	for _, s := range shared.Items {
+		if !s.OpenedAt.IsZero() {
+			opened[s.Share.Note] = s.OpenedAt
+		}
+	}
+	assert.Equal(t, map[note.ID]time.Time{notes[0]: at}, opened, "another permission closes nothing")
+	require.NoError(t, w.Rules.Unshare(asGrace, note.DeleteShare{Note: notes[0], User: grace}))
+	require.NoError(t, give(note.MaxUnopened+2, grace, note.View))
+	require.NoError(t, give(0, grace, note.View))
 }
