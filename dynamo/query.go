@@ -31,6 +31,8 @@ var (
 
 	// EntitiesByType lists the entities of a type, the last changed first or last.
 	EntitiesByType = index{name: "entities_by_type", prefixed: true, PK: "_scope_type_key", SK: "_updated"}
+	// EntitiesByScope lists the entities of a scope, whatever their types. The rows of projects are not in it, although projects are scopes, too.
+	EntitiesByScope = index{name: "entities_by_scope", prefixed: true, PK: "_entity_scope", SK: "_scope_type_key", partial: true}
 	// ReverseRelationships lists what points to an object.
 	ReverseRelationships = index{name: "reverse_relationships", prefixed: true, PK: "_object_key", SK: "_index", number: true}
 	// IndexLookup finds entities by what they have in an index.
@@ -40,6 +42,8 @@ var (
 	TagsByValue  = index{name: "tags_by_value", prefixed: true, PK: "queryId", SK: "valueOrder", partial: true}
 	TagsByLetter = index{name: "tags_by_letter", prefixed: true, PK: "letterId", SK: "valueOrder", partial: true}
 	TagsByFile   = index{name: "tags_by_file", prefixed: true, PK: "fileId", SK: "valueOrder", partial: true}
+	// TagsByAuthor lists the items on which an author has put tags.
+	TagsByAuthor = index{name: "tags_by_author", prefixed: true, PK: "setAuthor", SK: "tagId", partial: true}
 )
 
 // IndexName returns the full name of an index.

@@ -37,20 +37,20 @@ func (db *DB) Tables() []dynamodb.CreateTableInput {
 	notes.LocalSecondaryIndexes = []types.LocalSecondaryIndex{
 		{IndexName: db.IndexName(LSI1), KeySchema: LSI1.schema(), Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}},
 	}
-	made := []dynamodb.CreateTableInput{notes}
-	for _, t := range []struct {
-		table Table
-		index index
-	}{{EntitiesMaster, EntitiesByType}, {RelationshipEntries, ReverseRelationships}, {IndexEntries, IndexLookup}} {
-		in := db.newTable(t.table, t.index)
-		in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(t.index, all)}
-		made = append(made, in)
-	}
-	tags := db.newTable(TagsTable, TagsByValue, TagsByLetter, TagsByFile)
+	onlyKeys := &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}
+	entities := db.newTable(EntitiesMaster, EntitiesByType, EntitiesByScope)
+	entities.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(EntitiesByType, all), db.newIndex(EntitiesByScope, onlyKeys)}
+	relations := db.newTable(RelationshipEntries, ReverseRelationships)
+	relations.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(ReverseRelationships, all)}
+	entries := db.newTable(IndexEntries, IndexLookup)
+	entries.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(IndexLookup, all)}
+	tags := db.newTable(TagsTable, TagsByValue, TagsByLetter, TagsByFile, TagsByAuthor)
 	// The rest of a tag is in the row that the index leads to.
 	found := &types.Projection{ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{FormatAttribute, "authorUserId", "fileUniqueId", "owner", "score", "via", "value"}}
-	tags.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(TagsByValue, found), db.newIndex(TagsByLetter, found), db.newIndex(TagsByFile, found)}
-	return append(made, db.newTable(ScoresTable), tags)
+	tags.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{
+		db.newIndex(TagsByValue, found), db.newIndex(TagsByLetter, found), db.newIndex(TagsByFile, found), db.newIndex(TagsByAuthor, onlyKeys),
+	}
+	return []dynamodb.CreateTableInput{notes, entities, relations, entries, db.newTable(ScoresTable), tags}
 }
 
 // newTable returns a table, still without the indexes, with the attributes by which it and they sort.
@@ -101,8 +101,8 @@ type Step struct {
 	OK    bool // false: something is missing or different
 }
 
-// ApplyTables creates missing tables with on-demand billing, switches on point-in-time recovery and, for notes, time to live,
-// and reports each step. It changes no key of a table that exists: what differs is reported as not OK. It can be run again.
+// ApplyTables creates missing tables with on-demand billing, adds missing global indexes to those that exist, switches on point-in-time recovery and,
+// for notes, time to live, and reports each step. It changes no key of a table that exists: what else differs is reported as not OK. It can be run again.
 func (db *DB) ApplyTables(ctx context.Context, report func(Step)) error {
 	for _, want := range db.Tables() {
 		have, err := db.describe(ctx, want.TableName)
@@ -123,6 +123,9 @@ func (db *DB) ApplyTables(ctx context.Context, report func(Step)) error {
 			}
 			report(Step{*want.TableName, "created", true})
 		} else {
+			if have, err = db.addIndexes(ctx, &want, have, report); err != nil {
+				return err
+			}
 			db.compare(&want, have, report)
 		}
 		if db.expires(want.TableName) {

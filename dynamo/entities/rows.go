@@ -82,13 +82,15 @@ func entriesValue(entries []entity.IndexEntry) types.AttributeValue {
 	return emitted(byIndex(entries))
 }
 
-// rowOfEntity is the row of an entity.
+// rowOfEntity is the row of an entity, which is found by its scope; those of projects are not.
 func rowOfEntity(key dynamo.Key, e entity.Entity) (dynamo.Attrs, error) {
 	row, err := own(e.Attributes)
 	if err != nil {
 		return nil, err
 	}
-	return EntityRow(key, Header{ID: e.ID, Version: e.Version, Created: e.CreatedAt, Updated: e.UpdatedAt, Index: byIndex(e.Index)}, row), nil
+	row = EntityRow(key, Header{ID: e.ID, Version: e.Version, Created: e.CreatedAt, Updated: e.UpdatedAt, Index: byIndex(e.Index)}, row)
+	row[dynamo.EntitiesByScope.PK] = dynamo.Str(e.ID.Scope)
+	return row, nil
 }
 
 // unchanged makes an action conditional on the entity's being as it was read: of this version, with these index entries, which the

@@ -22,7 +22,8 @@ import (
 	"github.com/taggie/taggie/internal/task"
 )
 
-// The rows have the shapes of the document, byte for byte; what it leaves open (instants, numbers, the maps) as decided.
+// The rows have the shapes of the document, byte for byte; what it leaves open (instants, numbers, the maps) as decided. A key of
+// an index of ours comes besides.
 func TestRowsOfEntities(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
@@ -36,7 +37,7 @@ func TestRowsOfEntities(t *testing.T) {
 	}
 	require.NoError(t, entities.Store{DB: db}.PutEntity(t.Context(), nil, e, nil, idempotency.Key{}))
 	dynamotest.AssertRows(t, []string{`{
-		"_scope": {"S": "my:scope"}, "_type": {"S": "person"}, "_id": {"S": "a#1:b"}, "_scope_type_key": {"S": "my%3Ascope:person"},
+		"_scope": {"S": "my:scope"}, "_type": {"S": "person"}, "_id": {"S": "a#1:b"}, "_scope_type_key": {"S": "my%3Ascope:person"}, "_entity_scope": {"S": "my:scope"},
 		"_created": {"S": "2026-11-20T08:00:00.000Z"}, "_updated": {"S": "2026-11-20T08:00:00.001Z"},
 		"_meta": {"M": {"version": {"N": "1"}}},
 		"_index_entries": {"M": {"name": {"L": [{"S": "Ada"}, {"S": "Lovelace:A"}]}}},

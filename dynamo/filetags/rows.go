@@ -64,6 +64,7 @@ var indexRows = dynamo.LayoutOf(indexAttributes(func(x *filetag.Index) *filetag.
 // setRows are the attributes of a set besides its key: of the one that holds, and of the one that was counted last.
 var setRows = dynamo.LayoutOf(append(indexAttributes(func(s *filetag.Set) *filetag.Index { return &s.Index }),
 	dynamo.OfText("authorUserId", func(s *filetag.Set) *filetag.UserID { return &s.Author }),
+	dynamo.IndexKey(dynamo.TagsByAuthor.PK, func(s *filetag.Set) string { return string(s.Author) }),
 	dynamo.OfText("fileUniqueId", func(s *filetag.Set) *score.ItemID { return &s.Item.ID }),
 	dynamo.OfText("owner", func(s *filetag.Set) *score.UserID { return &s.Item.Owner }),
 	dynamo.OfText("score", func(s *filetag.Set) *score.ID { return &s.Item.Score }),
@@ -98,8 +99,9 @@ func publicSetRow(k filetag.Key, x filetag.Index) (dynamo.Attrs, bool) {
 	x.Tags = slices.DeleteFunc(slices.Clone(x.Tags), func(t filetag.Tag) bool { return !t.Public })
 	row := tagSetRow(filetag.Set{Key: k, Index: filetag.Index{Tags: x.Tags, SetName: x.SetName}})
 	row[dynamo.TagsTable.PK] = dynamo.Str(keys.PublicFileID(string(k.Item.ID)))
-	delete(row, "version")
-	delete(row, "shards")
+	for _, name := range []string{"version", "shards", dynamo.TagsByAuthor.PK} {
+		delete(row, name)
+	}
 	return row, len(x.Tags) > 0
 }
 

@@ -13,6 +13,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/taggie/taggie/dynamo/entities"
+	"github.com/taggie/taggie/dynamo/filetags"
 	truth "github.com/taggie/taggie/dynamo/labelling"
 	"github.com/taggie/taggie/dynamo/projects"
 	"github.com/taggie/taggie/dynamo/users"
@@ -25,11 +27,12 @@ import (
 	"github.com/taggie/taggie/internal/queue"
 )
 
-// RebuildCommand rebuilds queues and statistics, or the list of users.
+// RebuildCommand rebuilds queues and statistics, the list of users, or what archives are found by.
 type RebuildCommand struct {
-	Users   bool   `xor:"which" required:"" help:"The list of users, for administrators. Users who are in it stay so."`
-	Project string `xor:"which" required:"" help:"Id of the project, as the API gives it."`
-	All     bool   `xor:"which" required:"" help:"All projects there are. Labellers wait while their project is rebuilt."`
+	Users    bool   `xor:"which" required:"" help:"The list of users, for administrators. Users who are in it stay so."`
+	Archives bool   `xor:"which" required:"" help:"The lists of entities and tags from which archives of users are written. What is in them stays so."`
+	Project  string `xor:"which" required:"" help:"Id of the project, as the API gives it."`
+	All      bool   `xor:"which" required:"" help:"All projects there are. Labellers wait while their project is rebuilt."`
 }
 
 const (
@@ -40,10 +43,13 @@ const (
 )
 
 // Run rebuilds queues and statistics, beside running servers or without any. Meanwhile nothing is handed out in the projects. Or it puts into the list
-// of users who is not in it.
+// of users who is not in it, or entities and tags into the lists from which archives are written.
 func (c RebuildCommand) Run(ctx context.Context, t *Terminal) error {
 	if c.Users {
 		return rebuildUsers(ctx, t)
+	}
+	if c.Archives {
+		return rebuildArchives(ctx, t)
 	}
 	var one project.ID
 	if !c.All {
@@ -83,6 +89,19 @@ func rebuildUsers(ctx context.Context, t *Terminal) error {
 		for _, id := range done.Taken {
 			err = errors.Join(err, fmt.Errorf("user %s is not listed: the address belongs to another user; let the user change it", id))
 		}
+		return errors.Join(err, printed)
+	})
+}
+
+func rebuildArchives(ctx context.Context, t *Terminal) error {
+	return withStores(ctx, t, func(s *app.Stores) error {
+		owned, err := entities.Store{DB: s.DB}.IndexEntities(ctx)
+		_, printed := fmt.Fprintf(t.Stdout, "Looked at %d entities. %d of them were not in the list of their scope.\n", owned.Entities, owned.Indexed)
+		if err = errors.Join(err, printed); err != nil {
+			return err
+		}
+		put, err := filetags.Store{DB: s.DB}.IndexSets(ctx)
+		_, printed = fmt.Fprintf(t.Stdout, "Looked at %d sets of tags on items. %d of them were not in the list of their author.\n", put.Sets, put.Indexed)
 		return errors.Join(err, printed)
 	})
 }

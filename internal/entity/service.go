@@ -115,6 +115,20 @@ func (s *Service) List(ctx context.Context, r ListRequest) (page.Slice[Entity], 
 	return slice, err
 }
 
+// EachEntity shows all entities of a scope that the viewer was shown, page by page, those of a type together; NotFound for other scopes. What was created
+// in the last moments may be missing.
+func (s *Service) EachEntity(ctx context.Context, in Scope, page func([]Entity) error) error {
+	if in.Role < ReaderRole {
+		return noScope()
+	}
+	return s.o.Store.EachEntity(ctx, in.ID, func(all []Entity) error {
+		for i := range all {
+			in.show(&all[i])
+		}
+		return page(all)
+	})
+}
+
 // QueryRequest asks for one page of an index; see [Scope.Query].
 type QueryRequest struct {
 	Scope     Scope

@@ -15,6 +15,7 @@ type Store interface {
 	Writer
 	Relations
 	Scopes
+	ScopeReader
 	Rebuilder
 	idempotency.Store
 }
@@ -113,6 +114,13 @@ type Scopes interface {
 	// and all others. It returns when to try again where a run of another server is going on or has just ended, zero when this
 	// scope is gone.
 	EraseScopes(ctx context.Context, id string) (again time.Time, err error)
+}
+
+// ScopeReader reads whole scopes.
+type ScopeReader interface {
+	// EachEntity shows all entities of the scope page by page, those of a type together, but those that are being deleted. Which there are is eventually
+	// consistent; each is shown as it is now.
+	EachEntity(ctx context.Context, scope string, page func([]Entity) error) error
 }
 
 // Rebuilder rebuilds indexes.

@@ -22,6 +22,8 @@ type Store interface {
 	FindSets(ctx context.Context, keys []Key) ([]Set, []error)
 	// ListSets lists the sets of each item, by author, as FindSets sees them.
 	ListSets(ctx context.Context, requests []SetsRequest) ([][]Set, []error)
+	// EachSet shows all sets of an author that have tags, page by page, by item. Which there are is eventually consistent; each is shown as it is now.
+	EachSet(ctx context.Context, author UserID, page func(sets []Set) error) error
 	// PutSet replaces before by after, atomically, on condition that before is the current set and that the proof holds; [ErrMoved]
 	// otherwise. Only the rows that differ are written. It returns the set as it is kept: where counting has to wait, with what
 	// is counted. It records the idempotency key with the effect, and returns *idempotency.Replayed when it was used before.

@@ -181,11 +181,16 @@ func (p evidence) shows(ctx context.Context, e Entry) (ItemTag, bool) {
 	if !there || !t.Public && !viewer.From(ctx).Is(e.Author) {
 		return ItemTag{}, false
 	}
-	request, is := score.AnItem(e.Item), p.items[e.Item]
-	if !is {
-		request, is = pageOf(p.scores[score.Ref{Owner: e.Item.Owner, ID: e.Via}], e.Item)
-	}
+	request, is := p.item(e)
 	return ItemTag{Item: request, Author: e.Author, SetName: set.SetName, Tag: t}, is
+}
+
+// item returns the item of the entry if the viewer may read it.
+func (p evidence) item(e Entry) (score.ItemRequest, bool) {
+	if p.items[e.Item] {
+		return score.AnItem(e.Item), true
+	}
+	return pageOf(p.scores[score.Ref{Owner: e.Item.Owner, ID: e.Via}], e.Item)
 }
 
 // gather reads what is not known yet of the sets, the scores and the viewer's items, in one batch each.

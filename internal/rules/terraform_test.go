@@ -276,7 +276,7 @@ func TestTerraformSetsTheRulesOfTheBucket(t *testing.T) {
 
 // onlyApply are the actions of `taggie tables apply` alone.
 var onlyApply = []string{
-	"dynamodb:CreateTable", "dynamodb:UpdateTimeToLive", "dynamodb:UpdateContinuousBackups", "s3:CreateBucket", "s3:PutBucketCORS", "s3:PutLifecycleConfiguration",
+	"dynamodb:CreateTable", "dynamodb:UpdateTable", "dynamodb:UpdateTimeToLive", "dynamodb:UpdateContinuousBackups", "s3:CreateBucket", "s3:PutBucketCORS", "s3:PutLifecycleConfiguration",
 }
 
 func TestTerraformAllowsWhatTheServerDoesAndNothingElse(t *testing.T) {

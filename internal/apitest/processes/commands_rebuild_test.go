@@ -156,3 +156,20 @@ func TestRebuildFindsTheRedisOfTheServerOnly(t *testing.T) {
 	_, err = apitest.Run(t, append(env, "TAGGIE_REDIS_URL="+url), cli.RebuildCommand{All: true}.Run)
 	require.NoError(t, err, "there is no project")
 }
+
+func TestRebuildPutsEntitiesAndTagsIntoTheListsOfArchives(t *testing.T) {
+	t.Parallel()
+	env := []string{"TAGGIE_DATA=" + t.TempDir()}
+	s, stop := start(t, env, apitest.FreePort(t))
+	ada := signedUp(s, env, "ada@example.com")
+	ada.Space("Films").Set("Film", "alien", apitest.Vars{"title": "Alien"})
+	ada.Tags(ada.Uploads([]byte("text"), apitest.Vars{"name": "a.txt", "type": "text/plain"}), apitest.Vars{"value": "mine"})
+	want := "Looked at 1 entities. 0 of them were not in the list of their scope.\nLooked at 1 sets of tags on items. 0 of them were not in the list of their author.\n"
+	out, err := apitest.Run(t, env, cli.RebuildCommand{Archives: true}.Run)
+	require.NoError(t, err)
+	assert.Equal(t, want, out, "beside a server")
+	stop()
+	out, err = apitest.Run(t, env, cli.RebuildCommand{Archives: true}.Run)
+	require.NoError(t, err)
+	assert.Equal(t, want, out, "without one")
+}

@@ -38,7 +38,9 @@ type Stores struct {
 type Entities interface {
 	entity.Reader
 	PutEntity(ctx context.Context, before *entity.Entity, after entity.Entity, relations map[string][]entity.Object, once idempotency.Key) error
+	DeleteEntity(ctx context.Context, e entity.Entity, once idempotency.Key) error
 	entity.Scopes
+	entity.ScopeReader
 	entity.Rebuilder
 	idempotency.Store
 }
@@ -194,6 +196,7 @@ func Suite(t *testing.T, open Open) {
 		"Query an index page by page": pageIndex,
 		"Set a record":                setRecord,
 		"Set a record once":           setOnce,
+		"Page all of a scope":         pageScope,
 	})
 	Together(t, open)
 }

@@ -41,6 +41,7 @@ func Suite(t *testing.T, open Open) {
 		"nothing to change":             unchangedTags,
 		"what was told is done":         toldOnce,
 		"many scores use the item":      usedByMany,
+		"all that an author has put":    eachPut,
 	})
 	Together(t, open)
 }
