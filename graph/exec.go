@@ -15,6 +15,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/introspection"
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/archive"
 	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/filetag"
@@ -44,6 +45,7 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
 	Annotation() AnnotationResolver
+	Archive() ArchiveResolver
 	BlockedUser() BlockedUserResolver
 	Category() CategoryResolver
 	DeletedProject() DeletedProjectResolver
@@ -145,6 +147,36 @@ type ComplexityRoot struct {
 		Text   func(childComplexity int) int
 	}
 
+	Archive struct {
+		Bytes     func(childComplexity int) int
+		CreatedAt func(childComplexity int) int
+		EndedAt   func(childComplexity int) int
+		Entries   func(childComplexity int) int
+		ExpiresAt func(childComplexity int) int
+		Faults    func(childComplexity int) int
+		GlobalID  func(childComplexity int) int
+		Message   func(childComplexity int) int
+		Mistakes  func(childComplexity int) int
+		State     func(childComplexity int) int
+		URL       func(childComplexity int) int
+	}
+
+	ArchiveConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	ArchiveEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	ArchiveFault struct {
+		Message func(childComplexity int) int
+		Path    func(childComplexity int) int
+	}
+
 	BlockUserPayload struct {
 		More    func(childComplexity int) int
 		NoteIds func(childComplexity int) int
@@ -201,6 +233,10 @@ type ComplexityRoot struct {
 	CompleteUploadPayload struct {
 		Item    func(childComplexity int) int
 		Problem func(childComplexity int) int
+	}
+
+	CreateArchivePayload struct {
+		Archive func(childComplexity int) int
 	}
 
 	CreateNotePayload struct {
@@ -655,6 +691,7 @@ type ComplexityRoot struct {
 		ClaimProjectItems       func(childComplexity int, input model.ClaimProjectItemsInput) int
 		ClaimReviews            func(childComplexity int, input model.ClaimReviewsInput) int
 		CompleteUpload          func(childComplexity int, input model.CompleteUploadInput) int
+		CreateArchive           func(childComplexity int, input model.CreateArchiveInput) int
 		CreateNote              func(childComplexity int, input model.CreateNoteInput) int
 		CreateProject           func(childComplexity int, input model.CreateProjectInput) int
 		CreateProjectExport     func(childComplexity int, input model.CreateProjectExportInput) int
@@ -1486,6 +1523,7 @@ type ComplexityRoot struct {
 	}
 
 	Subscription struct {
+		ArchiveProgress func(childComplexity int, archiveID gid.ID) int
 		ExportProgress  func(childComplexity int, exportID gid.ID) int
 		ImportProgress  func(childComplexity int, importID gid.ID) int
 		IndexProgress   func(childComplexity int, scopeID gid.ID, name string) int
@@ -1716,6 +1754,7 @@ type ComplexityRoot struct {
 	}
 
 	User struct {
+		Archives        func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		BlockedUsers    func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		CreatedAt       func(childComplexity int) int
 		DeletedProjects func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
@@ -1794,6 +1833,12 @@ type ComplexityRoot struct {
 
 type AnnotationResolver interface {
 	Text(ctx context.Context, obj *model.Annotation) (*string, error)
+}
+type ArchiveResolver interface {
+	Message(ctx context.Context, obj *archive.Archive) (*string, error)
+
+	Bytes(ctx context.Context, obj *archive.Archive) (*int64, error)
+	URL(ctx context.Context, obj *archive.Archive) (*string, error)
 }
 type BlockedUserResolver interface {
 	User(ctx context.Context, obj *user.Block) (*user.User, error)
@@ -1884,6 +1929,7 @@ type MutationResolver interface {
 	EndShares(ctx context.Context, input model.EndSharesInput) (*model.EndSharesPayload, error)
 	BlockUser(ctx context.Context, input model.BlockUserInput) (*model.BlockUserPayload, error)
 	UnblockUser(ctx context.Context, input model.UnblockUserInput) (*model.UnblockUserPayload, error)
+	CreateArchive(ctx context.Context, input model.CreateArchiveInput) (*model.CreateArchivePayload, error)
 	CreateScope(ctx context.Context, input model.CreateScopeInput) (*model.CreateScopePayload, error)
 	RenameScope(ctx context.Context, input model.RenameScopeInput) (*model.RenameScopePayload, error)
 	DeleteScope(ctx context.Context, input model.DeleteScopeInput) (*model.DeleteScopePayload, error)
@@ -2151,6 +2197,7 @@ type SubscriptionResolver interface {
 	OnlineCount(ctx context.Context) (<-chan *int, error)
 	ImportProgress(ctx context.Context, importID gid.ID) (<-chan *project.Import, error)
 	ExportProgress(ctx context.Context, exportID gid.ID) (<-chan *project.Export, error)
+	ArchiveProgress(ctx context.Context, archiveID gid.ID) (<-chan *archive.Archive, error)
 	RemovalProgress(ctx context.Context, removalID gid.ID) (<-chan *project.Removal, error)
 	IndexProgress(ctx context.Context, scopeID gid.ID, name string) (<-chan *entity.Index, error)
 }
@@ -2191,6 +2238,7 @@ type UserResolver interface {
 	Items(ctx context.Context, obj *user.User, all bool, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[score.Item], error)
 	ItemUsage(ctx context.Context, obj *user.User) (*score.Usage, error)
 	BlockedUsers(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[user.Block], error)
+	Archives(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[archive.Archive], error)
 }
 type UserStatisticsResolver interface {
 	User(ctx context.Context, obj *labelling.UserStatistics) (*user.User, error)
@@ -2339,6 +2387,118 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AnnotationChange.Text(childComplexity), true
+
+	case "Archive.bytes":
+		if e.ComplexityRoot.Archive.Bytes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Archive.Bytes(childComplexity), true
+	case "Archive.createdAt":
+		if e.ComplexityRoot.Archive.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Archive.CreatedAt(childComplexity), true
+	case "Archive.endedAt":
+		if e.ComplexityRoot.Archive.EndedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Archive.EndedAt(childComplexity), true
+	case "Archive.entries":
+		if e.ComplexityRoot.Archive.Entries == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Archive.Entries(childComplexity), true
+	case "Archive.expiresAt":
+		if e.ComplexityRoot.Archive.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Archive.ExpiresAt(childComplexity), true
+	case "Archive.faults":
+		if e.ComplexityRoot.Archive.Faults == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Archive.Faults(childComplexity), true
+	case "Archive.id":
+		if e.ComplexityRoot.Archive.GlobalID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Archive.GlobalID(childComplexity), true
+	case "Archive.message":
+		if e.ComplexityRoot.Archive.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Archive.Message(childComplexity), true
+	case "Archive.faultCount":
+		if e.ComplexityRoot.Archive.Mistakes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Archive.Mistakes(childComplexity), true
+	case "Archive.state":
+		if e.ComplexityRoot.Archive.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Archive.State(childComplexity), true
+	case "Archive.url":
+		if e.ComplexityRoot.Archive.URL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Archive.URL(childComplexity), true
+
+	case "ArchiveConnection.edges":
+		if e.ComplexityRoot.ArchiveConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ArchiveConnection.Edges(childComplexity), true
+	case "ArchiveConnection.nodes":
+		if e.ComplexityRoot.ArchiveConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ArchiveConnection.Nodes(childComplexity), true
+	case "ArchiveConnection.pageInfo":
+		if e.ComplexityRoot.ArchiveConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ArchiveConnection.PageInfo(childComplexity), true
+
+	case "ArchiveEdge.cursor":
+		if e.ComplexityRoot.ArchiveEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ArchiveEdge.Cursor(childComplexity), true
+	case "ArchiveEdge.node":
+		if e.ComplexityRoot.ArchiveEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ArchiveEdge.Node(childComplexity), true
+
+	case "ArchiveFault.message":
+		if e.ComplexityRoot.ArchiveFault.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ArchiveFault.Message(childComplexity), true
+	case "ArchiveFault.path":
+		if e.ComplexityRoot.ArchiveFault.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ArchiveFault.Path(childComplexity), true
 
 	case "BlockUserPayload.more":
 		if e.ComplexityRoot.BlockUserPayload.More == nil {
@@ -2522,6 +2682,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CompleteUploadPayload.Problem(childComplexity), true
+
+	case "CreateArchivePayload.archive":
+		if e.ComplexityRoot.CreateArchivePayload.Archive == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateArchivePayload.Archive(childComplexity), true
 
 	case "CreateNotePayload.note":
 		if e.ComplexityRoot.CreateNotePayload.Note == nil {
@@ -4107,6 +4274,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CompleteUpload(childComplexity, args["input"].(model.CompleteUploadInput)), true
+	case "Mutation.createArchive":
+		if e.ComplexityRoot.Mutation.CreateArchive == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createArchive_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateArchive(childComplexity, args["input"].(model.CreateArchiveInput)), true
 	case "Mutation.createNote":
 		if e.ComplexityRoot.Mutation.CreateNote == nil {
 			break
@@ -7792,6 +7970,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Subcategory.RetiredAt(childComplexity), true
 
+	case "Subscription.archiveProgress":
+		if e.ComplexityRoot.Subscription.ArchiveProgress == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_archiveProgress_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.ArchiveProgress(childComplexity, args["archiveId"].(gid.ID)), true
 	case "Subscription.exportProgress":
 		if e.ComplexityRoot.Subscription.ExportProgress == nil {
 			break
@@ -8525,6 +8714,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UsedWord.Value(childComplexity), true
 
+	case "User.archives":
+		if e.ComplexityRoot.User.Archives == nil {
+			break
+		}
+
+		args, err := ec.field_User_archives_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.Archives(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "User.blockedUsers":
 		if e.ComplexityRoot.User.BlockedUsers == nil {
 			break
@@ -8884,6 +9084,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputClaimReviewsInput,
 		ec.unmarshalInputCompleteUploadInput,
 		ec.unmarshalInputCorrectionInput,
+		ec.unmarshalInputCreateArchiveInput,
 		ec.unmarshalInputCreateNoteInput,
 		ec.unmarshalInputCreateProjectExportInput,
 		ec.unmarshalInputCreateProjectImportInput,
@@ -9378,6 +9579,11 @@ type Mutation {
   blockUser(input: BlockUserInput!): BlockUserPayload @cost(weight: "101")
   "Undoes ` + "`" + `blockUser` + "`" + `. Shares that have ended stay ended. A user who is not blocked is left as they are. For the caller alone."
   unblockUser(input: UnblockUserInput!): UnblockUserPayload
+  """
+  Writes everything that is the caller's into one file, in the background: see ` + "`" + `Archive` + "`" + `. EXHAUSTED while another archive of the caller is
+  being written. For the caller alone.
+  """
+  createArchive(input: CreateArchiveInput!): CreateArchivePayload
 
   "Creates a scope and makes the caller its owner. EXHAUSTED beyond 1,000 scopes created by one user."
   createScope(input: CreateScopeInput!): CreateScopePayload
@@ -9689,6 +9895,8 @@ type Subscription {
   importProgress("The id of a ` + "`" + `ProjectImport` + "`" + `." importId: ID!): ProjectImport
   "The progress of an export: now, and after each change until it has ended, at most once a second. For managers."
   exportProgress("The id of a ` + "`" + `ProjectExport` + "`" + `." exportId: ID!): ProjectExport
+  "The progress of an archive: now, and after each change until it has ended, at most once a second. For its user."
+  archiveProgress("The id of an ` + "`" + `Archive` + "`" + `." archiveId: ID!): Archive
   """
   The progress of a removal: now, and after each change until its items are removed, brought back or gone, at most once a
   second. For managers.
@@ -9840,6 +10048,77 @@ type User implements Node {
   itemUsage: ItemUsage @byId
   "The users whom the user has blocked, ordered by id; at most 1,000. For the user alone."
   blockedUsers(first: Int, after: Cursor, last: Int, before: Cursor): BlockedUserConnection @byId
+  "The archives of the user, the newest first. For the user alone."
+  archives(first: Int, after: Cursor, last: Int, before: Cursor): ArchiveConnection @byId
+}
+
+"""
+A ZIP file with everything that is a user's: files of JSON Lines, the bytes of the items, and ` + "`" + `README.txt` + "`" + `, which says what is in it. It shows no
+more than the API does: what the user has done in projects that the user has left is not in it. It is written in the background, and kept for 7 days.
+What is changed meanwhile may be in it as it was before or after, and what was made moments before may be missing. For its user.
+"""
+type Archive implements Node {
+  id: ID!
+  state: ArchiveState!
+  "Why it failed; null unless it did."
+  message: String @ready
+  createdAt: DateTime!
+  "When it was done or failed."
+  endedAt: DateTime
+  "Until when the file can be downloaded. The archive is gone then."
+  expiresAt: DateTime!
+  "How many lines and files have been written so far."
+  entries: Int!
+  "The size of the file, once the archive is done."
+  bytes: Int64 @ready
+  "A link to download the file, valid for an hour, once the archive is done."
+  url: String
+  "The first 100 files that could not be found, and are not in the archive."
+  faults: [ArchiveFault!]! @listSize(assumedSize: 10) @atMost(elements: 100)
+  "How many files could not be found."
+  faultCount: Int!
+}
+
+"Something that is not in an archive, since it could not be found."
+type ArchiveFault {
+  "Where in the archive it would be."
+  path: String!
+  message: String!
+}
+
+"The state of an archive."
+enum ArchiveState {
+  "It begins as soon as a server is free."
+  QUEUED
+  RUNNING
+  DONE
+  "` + "`" + `message` + "`" + ` says why."
+  FAILED
+}
+
+"A list of archives."
+type ArchiveConnection {
+  edges: [ArchiveEdge!]!
+  nodes: [Archive!]!
+  pageInfo: PageInfo!
+}
+
+"An archive in a list."
+type ArchiveEdge {
+  cursor: Cursor!
+  node: Archive!
+}
+
+"Input of ` + "`" + `createArchive` + "`" + `."
+input CreateArchiveInput {
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `createArchive` + "`" + `."
+type CreateArchivePayload {
+  "The archive, which is written in the background. Query it again to see its progress and its file."
+  archive: Archive
 }
 
 "A list of users."
@@ -13948,6 +14227,66 @@ func (ec *executionContext) childFields_AnnotationChange(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type AnnotationChange", field.Name)
 }
 
+func (ec *executionContext) childFields_Archive(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Archive_id(ctx, field)
+	case "state":
+		return ec.fieldContext_Archive_state(ctx, field)
+	case "message":
+		return ec.fieldContext_Archive_message(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Archive_createdAt(ctx, field)
+	case "endedAt":
+		return ec.fieldContext_Archive_endedAt(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_Archive_expiresAt(ctx, field)
+	case "entries":
+		return ec.fieldContext_Archive_entries(ctx, field)
+	case "bytes":
+		return ec.fieldContext_Archive_bytes(ctx, field)
+	case "url":
+		return ec.fieldContext_Archive_url(ctx, field)
+	case "faults":
+		return ec.fieldContext_Archive_faults(ctx, field)
+	case "faultCount":
+		return ec.fieldContext_Archive_faultCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Archive", field.Name)
+}
+
+func (ec *executionContext) childFields_ArchiveConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ArchiveConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ArchiveConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ArchiveConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ArchiveConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ArchiveEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ArchiveEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ArchiveEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ArchiveEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ArchiveFault(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "path":
+		return ec.fieldContext_ArchiveFault_path(ctx, field)
+	case "message":
+		return ec.fieldContext_ArchiveFault_message(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ArchiveFault", field.Name)
+}
+
 func (ec *executionContext) childFields_BlockUserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "user":
@@ -14062,6 +14401,14 @@ func (ec *executionContext) childFields_CompleteUploadPayload(ctx context.Contex
 		return ec.fieldContext_CompleteUploadPayload_problem(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CompleteUploadPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateArchivePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "archive":
+		return ec.fieldContext_CreateArchivePayload_archive(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateArchivePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_CreateNotePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -16490,6 +16837,8 @@ func (ec *executionContext) childFields_User(ctx context.Context, field graphql.
 		return ec.fieldContext_User_itemUsage(ctx, field)
 	case "blockedUsers":
 		return ec.fieldContext_User_blockedUsers(ctx, field)
+	case "archives":
+		return ec.fieldContext_User_archives(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type User", field.Name)
 }
@@ -17134,6 +17483,20 @@ func (ec *executionContext) field_Mutation_completeUpload_args(ctx context.Conte
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.CompleteUploadInput, error) {
 			return ec.unmarshalNCompleteUploadInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCompleteUploadInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createArchive_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateArchiveInput, error) {
+			return ec.unmarshalNCreateArchiveInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateArchiveInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -19362,6 +19725,20 @@ func (ec *executionContext) field_Subcategory_items_args(ctx context.Context, ra
 	return args, nil
 }
 
+func (ec *executionContext) field_Subscription_archiveProgress_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "archiveId",
+		func(ctx context.Context, v any) (gid.ID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["archiveId"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Subscription_exportProgress_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -19569,6 +19946,44 @@ func (ec *executionContext) field_Tag_notes_args(ctx context.Context, rawArgs ma
 }
 
 func (ec *executionContext) field_Team_members_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_User_archives_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
@@ -20446,6 +20861,305 @@ func (ec *executionContext) fieldContext_AnnotationChange_text(_ context.Context
 	return graphql.NewScalarFieldContext("AnnotationChange", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _Archive_id(ctx context.Context, field graphql.CollectedField, obj *archive.Archive) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐID(ctx, field.Selections, obj.GlobalID())
+}
+func (ec *executionContext) fieldContext_Archive_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Archive", field, true, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Archive_state(ctx context.Context, field graphql.CollectedField, obj *archive.Archive) (ret graphql.Marshaler) {
+	return ec.marshalNArchiveState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐState(ctx, field.Selections, obj.State)
+}
+func (ec *executionContext) fieldContext_Archive_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Archive", field, false, false, errors.New("field of type ArchiveState does not have child fields"))
+}
+
+func (ec *executionContext) _Archive_message(ctx context.Context, field graphql.CollectedField, obj *archive.Archive) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Archive_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Archive().Message(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Archive_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Archive", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Archive_createdAt(ctx context.Context, field graphql.CollectedField, obj *archive.Archive) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.CreatedAt)
+}
+func (ec *executionContext) fieldContext_Archive_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Archive", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Archive_endedAt(ctx context.Context, field graphql.CollectedField, obj *archive.Archive) (ret graphql.Marshaler) {
+	return ec.marshalODateTime2timeᚐTime(ctx, field.Selections, obj.EndedAt)
+}
+func (ec *executionContext) fieldContext_Archive_endedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Archive", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Archive_expiresAt(ctx context.Context, field graphql.CollectedField, obj *archive.Archive) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.ExpiresAt())
+}
+func (ec *executionContext) fieldContext_Archive_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Archive", field, true, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Archive_entries(ctx context.Context, field graphql.CollectedField, obj *archive.Archive) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Entries)
+}
+func (ec *executionContext) fieldContext_Archive_entries(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Archive", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Archive_bytes(ctx context.Context, field graphql.CollectedField, obj *archive.Archive) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Archive_bytes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Archive().Bytes(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt642ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Archive_bytes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Archive", field, true, true, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _Archive_url(ctx context.Context, field graphql.CollectedField, obj *archive.Archive) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Archive_url(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Archive().URL(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Archive_url(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Archive", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Archive_faults(ctx context.Context, field graphql.CollectedField, obj *archive.Archive) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Archive_faults(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Faults, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []archive.Fault) graphql.Marshaler {
+			return ec.marshalNArchiveFault2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐFaultᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Archive_faults(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Archive",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ArchiveFault(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Archive_faultCount(ctx context.Context, field graphql.CollectedField, obj *archive.Archive) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Mistakes)
+}
+func (ec *executionContext) fieldContext_Archive_faultCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Archive", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ArchiveConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.List[archive.Archive]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ArchiveConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []page.Edge[archive.Archive]) graphql.Marshaler {
+			return ec.marshalNArchiveEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ArchiveConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ArchiveConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ArchiveEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ArchiveConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.List[archive.Archive]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ArchiveConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []archive.Archive) graphql.Marshaler {
+			return ec.marshalNArchive2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐArchiveᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ArchiveConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ArchiveConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Archive(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ArchiveConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.List[archive.Archive]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ArchiveConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ArchiveConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ArchiveConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ArchiveEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.Edge[archive.Archive]) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_ArchiveEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ArchiveEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ArchiveEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.Edge[archive.Archive]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ArchiveEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v archive.Archive) graphql.Marshaler {
+			return ec.marshalNArchive2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐArchive(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ArchiveEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ArchiveEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Archive(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ArchiveFault_path(ctx context.Context, field graphql.CollectedField, obj *archive.Fault) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Path)
+}
+func (ec *executionContext) fieldContext_ArchiveFault_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ArchiveFault", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ArchiveFault_message(ctx context.Context, field graphql.CollectedField, obj *archive.Fault) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_ArchiveFault_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ArchiveFault", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _BlockUserPayload_user(ctx context.Context, field graphql.CollectedField, obj *model.BlockUserPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -21052,6 +21766,38 @@ func (ec *executionContext) _CompleteUploadPayload_problem(ctx context.Context, 
 }
 func (ec *executionContext) fieldContext_CompleteUploadPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("CompleteUploadPayload", field, false, false, errors.New("field of type CompleteUploadProblem does not have child fields"))
+}
+
+func (ec *executionContext) _CreateArchivePayload_archive(ctx context.Context, field graphql.CollectedField, obj *model.CreateArchivePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateArchivePayload_archive(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Archive, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *archive.Archive) graphql.Marshaler {
+			return ec.marshalOArchive2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐArchive(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CreateArchivePayload_archive(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreateArchivePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Archive(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _CreateNotePayload_note(ctx context.Context, field graphql.CollectedField, obj *model.CreateNotePayload) (ret graphql.Marshaler) {
@@ -25802,6 +26548,50 @@ func (ec *executionContext) fieldContext_Mutation_unblockUser(ctx context.Contex
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_unblockUser_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createArchive(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createArchive(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateArchive(ctx, fc.Args["input"].(model.CreateArchiveInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CreateArchivePayload) graphql.Marshaler {
+			return ec.marshalOCreateArchivePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateArchivePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createArchive(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateArchivePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createArchive_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -38388,6 +39178,50 @@ func (ec *executionContext) fieldContext_Subscription_exportProgress(ctx context
 	return fc, nil
 }
 
+func (ec *executionContext) _Subscription_archiveProgress(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_archiveProgress(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().ArchiveProgress(ctx, fc.Args["archiveId"].(gid.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *archive.Archive) graphql.Marshaler {
+			return ec.marshalOArchive2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐArchive(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_archiveProgress(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Archive(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_archiveProgress_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Subscription_removalProgress(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
 	return graphql.ResolveFieldStream(
 		ctx,
@@ -40921,6 +41755,50 @@ func (ec *executionContext) fieldContext_User_blockedUsers(ctx context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _User_archives(ctx context.Context, field graphql.CollectedField, obj *user.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_archives(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().Archives(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[archive.Archive]) graphql.Marshaler {
+			return ec.marshalOArchiveConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_User_archives(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ArchiveConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_archives_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _UserConflict_message(ctx context.Context, field graphql.CollectedField, obj *model.UserConflict) (ret graphql.Marshaler) {
 	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
 }
@@ -42689,6 +43567,36 @@ func (ec *executionContext) unmarshalInputCorrectionInput(ctx context.Context, o
 				return it, err
 			}
 			it.Keywords = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCreateArchiveInput(ctx context.Context, obj any) (model.CreateArchiveInput, error) {
+	var it model.CreateArchiveInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -47878,6 +48786,13 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Category(ctx, sel, obj)
+	case archive.Archive:
+		return ec._Archive(ctx, sel, &obj)
+	case *archive.Archive:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Archive(ctx, sel, obj)
 	default:
 		if typedObj, ok := obj.(graphql.Marshaler); ok {
 			return typedObj
@@ -49142,6 +50057,334 @@ func (ec *executionContext) _AnnotationChange(ctx context.Context, sel ast.Selec
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var archiveImplementors = []string{"Archive", "Node"}
+
+func (ec *executionContext) _Archive(ctx context.Context, sel ast.SelectionSet, obj *archive.Archive) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "Archive", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendArchive(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._Archive(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, archiveImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Archive")
+		case "id":
+			out.Values[i] = ec._Archive_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "state":
+			out.Values[i] = ec._Archive_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "message":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Archive_message(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "createdAt":
+			out.Values[i] = ec._Archive_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "endedAt":
+			out.Values[i] = ec._Archive_endedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "expiresAt":
+			out.Values[i] = ec._Archive_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "entries":
+			out.Values[i] = ec._Archive_entries(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "bytes":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Archive_bytes(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "url":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Archive_url(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "faults":
+			out.Values[i] = ec._Archive_faults(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "faultCount":
+			out.Values[i] = ec._Archive_faultCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var archiveConnectionImplementors = []string{"ArchiveConnection"}
+
+func (ec *executionContext) _ArchiveConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[archive.Archive]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ArchiveConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendArchiveConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ArchiveConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, archiveConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ArchiveConnection")
+		case "edges":
+			out.Values[i] = ec._ArchiveConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._ArchiveConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ArchiveConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var archiveEdgeImplementors = []string{"ArchiveEdge"}
+
+func (ec *executionContext) _ArchiveEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[archive.Archive]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ArchiveEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendArchiveEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ArchiveEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, archiveEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ArchiveEdge")
+		case "cursor":
+			out.Values[i] = ec._ArchiveEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._ArchiveEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var archiveFaultImplementors = []string{"ArchiveFault"}
+
+func (ec *executionContext) _ArchiveFault(ctx context.Context, sel ast.SelectionSet, obj *archive.Fault) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ArchiveFault", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendArchiveFault(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ArchiveFault(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, archiveFaultImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ArchiveFault")
+		case "path":
+			out.Values[i] = ec._ArchiveFault_path(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._ArchiveFault_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var blockUserPayloadImplementors = []string{"BlockUserPayload"}
 
 func (ec *executionContext) _BlockUserPayload(ctx context.Context, sel ast.SelectionSet, obj *model.BlockUserPayload) graphql.Marshaler {
@@ -49737,6 +50980,45 @@ func (ec *executionContext) _CompleteUploadPayload(ctx context.Context, sel ast.
 			}
 		case "problem":
 			out.Values[i] = ec._CompleteUploadPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var createArchivePayloadImplementors = []string{"CreateArchivePayload"}
+
+func (ec *executionContext) _CreateArchivePayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateArchivePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateArchivePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateArchivePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateArchivePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, createArchivePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CreateArchivePayload")
+		case "archive":
+			out.Values[i] = ec._CreateArchivePayload_archive(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -54569,6 +55851,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "unblockUser":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_unblockUser(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createArchive":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createArchive(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -64616,6 +65905,8 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 		return ec._Subscription_importProgress(ctx, fields[0])
 	case "exportProgress":
 		return ec._Subscription_exportProgress(ctx, fields[0])
+	case "archiveProgress":
+		return ec._Subscription_archiveProgress(ctx, fields[0])
 	case "removalProgress":
 		return ec._Subscription_removalProgress(ctx, fields[0])
 	case "indexProgress":
@@ -67412,6 +68703,45 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "archives":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_archives(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -68362,6 +69692,113 @@ func (ec *executionContext) unmarshalNAnnotationsStep2githubᚗcomᚋtaggieᚋta
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalNArchive2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐArchive(ctx context.Context, sel ast.SelectionSet, v archive.Archive) graphql.Marshaler {
+	return ec._Archive(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNArchive2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐArchiveᚄ(ctx context.Context, sel ast.SelectionSet, v []archive.Archive) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "Archive", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNArchive2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐArchiveᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNArchive2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐArchiveᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNArchive2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐArchive(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNArchiveEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[archive.Archive]) graphql.Marshaler {
+	return ec._ArchiveEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNArchiveEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[archive.Archive]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ArchiveEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNArchiveEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNArchiveEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNArchiveEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNArchiveFault2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐFault(ctx context.Context, sel ast.SelectionSet, v archive.Fault) graphql.Marshaler {
+	return ec._ArchiveFault(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNArchiveFault2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐFaultᚄ(ctx context.Context, sel ast.SelectionSet, v []archive.Fault) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ArchiveFault", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNArchiveFault2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐFaultᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNArchiveFault2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐFaultᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNArchiveFault2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐFault(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNArchiveState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐState(ctx context.Context, v any) (archive.State, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := archive.State(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNArchiveState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐState(ctx context.Context, sel ast.SelectionSet, v archive.State) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
 func (ec *executionContext) unmarshalNBlockUserInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐBlockUserInput(ctx context.Context, v any) (model.BlockUserInput, error) {
 	res, err := ec.unmarshalInputBlockUserInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -68469,6 +69906,11 @@ func (ec *executionContext) unmarshalNClaimReviewsInput2githubᚗcomᚋtaggieᚋ
 
 func (ec *executionContext) unmarshalNCompleteUploadInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCompleteUploadInput(ctx context.Context, v any) (model.CompleteUploadInput, error) {
 	res, err := ec.unmarshalInputCompleteUploadInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateArchiveInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateArchiveInput(ctx context.Context, v any) (model.CreateArchiveInput, error) {
+	res, err := ec.unmarshalInputCreateArchiveInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -69044,6 +70486,22 @@ func (ec *executionContext) unmarshalNFinishProjectItemsInput2githubᚗcomᚋtag
 func (ec *executionContext) unmarshalNHeartbeatInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐHeartbeatInput(ctx context.Context, v any) (model.HeartbeatInput, error) {
 	res, err := ec.unmarshalInputHeartbeatInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐID(ctx context.Context, v any) (archive.ID, error) {
+	res, err := model.UnmarshalArchiveID(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐID(ctx context.Context, sel ast.SelectionSet, v archive.ID) graphql.Marshaler {
+	_ = sel
+	res := model.MarshalArchiveID(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
 }
 
 func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐID(ctx context.Context, v any) (entity.ID, error) {
@@ -71769,6 +73227,20 @@ func (ec *executionContext) unmarshalOAnnotationsStep2ᚕgithubᚗcomᚋtaggie�
 	return res, nil
 }
 
+func (ec *executionContext) marshalOArchive2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐArchive(ctx context.Context, sel ast.SelectionSet, v *archive.Archive) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Archive(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOArchiveConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx context.Context, sel ast.SelectionSet, v *page.List[archive.Archive]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ArchiveConnection(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOBlockUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐBlockUserPayload(ctx context.Context, sel ast.SelectionSet, v *model.BlockUserPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -71932,6 +73404,13 @@ func (ec *executionContext) unmarshalOCorrectionInput2ᚖgithubᚗcomᚋtaggie�
 	}
 	res, err := ec.unmarshalInputCorrectionInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOCreateArchivePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateArchivePayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateArchivePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateArchivePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOCreateNotePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateNotePayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateNotePayload) graphql.Marshaler {
@@ -74249,6 +75728,7 @@ func (ec *executionContext) marshalO__Type2ᚖgithubᚗcomᚋ99designsᚋgqlgen�
 
 // waits are the fields that may wait for something.
 var waits = map[lean.Field]bool{
+	{Type: "Archive", Name: "url"}:                 true,
 	{Type: "Category", Name: "mergedInto"}:         true,
 	{Type: "EntityIndex", Name: "leftOut"}:         true,
 	{Type: "EntityIndexLeftOut", Name: "examples"}: true,
@@ -74326,6 +75806,7 @@ var waits = map[lean.Field]bool{
 	{Type: "User", Name: "items"}:                  true,
 	{Type: "User", Name: "itemUsage"}:              true,
 	{Type: "User", Name: "blockedUsers"}:           true,
+	{Type: "User", Name: "archives"}:               true,
 	{Type: "Version", Name: "author"}:              true,
 	{Type: "Version", Name: "note"}:                true,
 }

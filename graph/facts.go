@@ -33,6 +33,7 @@ var ReadCosts = map[string]int{
 
 // AssumedSizes are how many elements lists without pages are taken to have: @listSize.
 var AssumedSizes = map[string]int{
+	"Archive.faults":                     10,
 	"ClaimProjectItemsPayload.items":     50,
 	"ClaimReviewsPayload.efforts":        50,
 	"FinishProjectItemsPayload.outcomes": 50,
@@ -61,6 +62,7 @@ var AssumedSizes = map[string]int{
 
 // MostElements are how many elements lists without pages have at most: @atMost.
 var MostElements = map[string]int{
+	"Archive.faults":                     100,
 	"BlockUserPayload.noteIds":           100,
 	"ClaimProjectItemsPayload.items":     50,
 	"ClaimReviewsPayload.efforts":        50,
@@ -129,6 +131,7 @@ var Large = map[string][]string{
 
 // ByID are the fields that are found by the id of their object: @byId.
 var ByID = map[string]bool{
+	"User.archives":        true,
 	"User.blockedUsers":    true,
 	"User.deletedProjects": true,
 	"User.deletedScopes":   true,

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/archive"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/labelling"
@@ -56,6 +57,31 @@ var planned = map[string]lean.Type{
 		"after":  {At: 2, Of: "", Resolved: false},
 		"text":   {At: 3, Of: "", Resolved: false},
 	}},
+	"Archive": {Implements: archiveImplementors, Fields: map[string]lean.TypeField{
+		"id":         {At: 1, Of: "", Resolved: false},
+		"state":      {At: 2, Of: "", Resolved: false},
+		"message":    {At: 3, Of: "", Resolved: true},
+		"createdAt":  {At: 4, Of: "", Resolved: false},
+		"endedAt":    {At: 5, Of: "", Resolved: false},
+		"expiresAt":  {At: 6, Of: "", Resolved: false},
+		"entries":    {At: 7, Of: "", Resolved: false},
+		"bytes":      {At: 8, Of: "", Resolved: true},
+		"faults":     {At: 10, Of: "ArchiveFault", Resolved: false},
+		"faultCount": {At: 11, Of: "", Resolved: false},
+	}},
+	"ArchiveConnection": {Implements: archiveConnectionImplementors, Fields: map[string]lean.TypeField{
+		"edges":    {At: 1, Of: "ArchiveEdge", Resolved: false},
+		"nodes":    {At: 2, Of: "Archive", Resolved: false},
+		"pageInfo": {At: 3, Of: "PageInfo", Resolved: false},
+	}},
+	"ArchiveEdge": {Implements: archiveEdgeImplementors, Fields: map[string]lean.TypeField{
+		"cursor": {At: 1, Of: "", Resolved: false},
+		"node":   {At: 2, Of: "Archive", Resolved: false},
+	}},
+	"ArchiveFault": {Implements: archiveFaultImplementors, Fields: map[string]lean.TypeField{
+		"path":    {At: 1, Of: "", Resolved: false},
+		"message": {At: 2, Of: "", Resolved: false},
+	}},
 	"BlockUserPayload": {Implements: blockUserPayloadImplementors, Fields: map[string]lean.TypeField{
 		"user":    {At: 1, Of: "User", Resolved: false},
 		"noteIds": {At: 2, Of: "", Resolved: false},
@@ -102,6 +128,9 @@ var planned = map[string]lean.Type{
 	"CompleteUploadPayload": {Implements: completeUploadPayloadImplementors, Fields: map[string]lean.TypeField{
 		"item":    {At: 1, Of: "Item", Resolved: false},
 		"problem": {At: 2, Of: "", Resolved: false},
+	}},
+	"CreateArchivePayload": {Implements: createArchivePayloadImplementors, Fields: map[string]lean.TypeField{
+		"archive": {At: 1, Of: "Archive", Resolved: false},
 	}},
 	"CreateNotePayload": {Implements: createNotePayloadImplementors, Fields: map[string]lean.TypeField{
 		"note": {At: 1, Of: "Note", Resolved: false},
@@ -1468,6 +1497,169 @@ func (ec *executionContext) appendAnnotationChange(w *lean.Writer, p *lean.Plan,
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendArchive(w *lean.Writer, p *lean.Plan, obj *archive.Archive) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"Archive"`...)
+		case 1: // id
+			v := obj.GlobalID()
+			if !w.Value(ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐID(w.Context(), nil, v), false) {
+				return false
+			}
+		case 2: // state
+			w.B = scalar.AppendString(w.B, string(obj.State))
+		case 3: // message
+			ctx, _ := w.Call(f, ec.fieldContext_Archive_message)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.Archive().Message(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else {
+				w.B = scalar.AppendString(w.B, *v)
+			}
+		case 4: // createdAt
+			if (obj.CreatedAt).IsZero() {
+				return false
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.CreatedAt)
+			}
+		case 5: // endedAt
+			if (obj.EndedAt).IsZero() {
+				w.Null()
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.EndedAt)
+			}
+		case 6: // expiresAt
+			v := obj.ExpiresAt()
+			if (v).IsZero() {
+				return false
+			} else {
+				w.B = scalar.AppendDateTime(w.B, v)
+			}
+		case 7: // entries
+			w.B = scalar.AppendInt(w.B, obj.Entries)
+		case 8: // bytes
+			ctx, _ := w.Call(f, ec.fieldContext_Archive_bytes)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.Archive().Bytes(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else {
+				w.B = scalar.AppendInt64(w.B, *v)
+			}
+		case 10: // faults
+			w.B = append(w.B, '[')
+			for i := range obj.Faults {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendArchiveFault(w, f.Below, &obj.Faults[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 11: // faultCount
+			w.B = scalar.AppendInt(w.B, obj.Mistakes)
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendArchiveConnection(w *lean.Writer, p *lean.Plan, obj *page.List[archive.Archive]) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"ArchiveConnection"`...)
+		case 1: // edges
+			w.B = append(w.B, '[')
+			for i := range obj.Edges {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendArchiveEdge(w, f.Below, &obj.Edges[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 2: // nodes
+			v := obj.Nodes()
+			w.B = append(w.B, '[')
+			for i := range v {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendArchive(w, f.Below, &v[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 3: // pageInfo
+			if !ec.appendPageInfo(w, f.Below, &obj.PageInfo) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendArchiveEdge(w *lean.Writer, p *lean.Plan, obj *page.Edge[archive.Archive]) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"ArchiveEdge"`...)
+		case 1: // cursor
+			v := obj.Cursor()
+			w.B = (v).AppendGQL(w.B)
+		case 2: // node
+			if !ec.appendArchive(w, f.Below, &obj.Node) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendArchiveFault(w *lean.Writer, p *lean.Plan, obj *archive.Fault) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"ArchiveFault"`...)
+		case 1: // path
+			w.B = scalar.AppendString(w.B, obj.Path)
+		case 2: // message
+			w.B = scalar.AppendString(w.B, obj.Message)
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendBlockUserPayload(w *lean.Writer, p *lean.Plan, obj *model.BlockUserPayload) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -1815,6 +2007,26 @@ func (ec *executionContext) appendCompleteUploadPayload(w *lean.Writer, p *lean.
 			if obj.Problem == nil {
 				w.Null()
 			} else if !ec.appendCompleteUploadProblem(w, f, obj.Problem) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendCreateArchivePayload(w *lean.Writer, p *lean.Plan, obj *model.CreateArchivePayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"CreateArchivePayload"`...)
+		case 1: // archive
+			if obj.Archive == nil {
+				w.Null()
+			} else if !ec.appendArchive(w, f.Below, obj.Archive) {
 				return false
 			}
 		default:
@@ -10001,6 +10213,17 @@ func (ec *executionContext) appendNode(w *lean.Writer, f *lean.Planned, v model.
 		if p := w.Plan("Category", f); p != nil {
 			return ec.appendCategory(w, p, obj)
 		}
+	case archive.Archive:
+		if p := w.Plan("Archive", f); p != nil {
+			return ec.appendArchive(w, p, &obj)
+		}
+	case *archive.Archive:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("Archive", f); p != nil {
+			return ec.appendArchive(w, p, obj)
+		}
 	}
 	return false
 }
@@ -10987,6 +11210,48 @@ func (ec *executionContext) appendNAnnotationChange2ᚕgithubᚗcomᚋtaggieᚋt
 			return false
 		}
 		if !ec.appendAnnotationChange(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
+func (ec *executionContext) appendNArchive2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐArchiveᚄ(w *lean.Writer, p *lean.Plan, v []archive.Archive) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendArchive(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
+func (ec *executionContext) appendNArchiveEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w *lean.Writer, p *lean.Plan, v []page.Edge[archive.Archive]) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendArchiveEdge(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
+func (ec *executionContext) appendNArchiveFault2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋarchiveᚐFaultᚄ(w *lean.Writer, p *lean.Plan, v []archive.Fault) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendArchiveFault(w, p, &v[i]) {
 			return false
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/taggie/taggie/internal/archive"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/labelling"
@@ -25,6 +26,9 @@ type Loaders struct {
 	Users     *Loader[user.ID, user.User]
 	AllUsers  *Loader[AllUsers, page.Slice[user.User]]
 	BlockedBy *Loader[ListOf, page.Slice[user.Block]]
+
+	Archives   *Loader[archive.ID, archive.Archive]
+	ArchivesOf *Loader[ListOf, page.Slice[archive.Archive]]
 	noteLoaders
 	entityLoaders
 	projectLoaders
@@ -57,6 +61,7 @@ type Sources struct {
 	Scores    *score.Service
 	Items     *score.Items
 	FileTags  *filetag.Service
+	Archives  *archive.Service
 	Light     Light   // for responses that do not show what may be large
 	Observe   Observe // told of each batch; may be nil
 }
@@ -115,6 +120,10 @@ func New(ctx context.Context, from Sources, shows Shows) *Loaders {
 		}),
 		BlockedBy: registerList(r, "blockedBy", func(ctx context.Context, k ListOf) (page.Slice[user.Block], error) {
 			return from.Users.ListBlocked(ctx, k.User, k.Window)
+		}),
+		Archives: register(r, "archives", from.Archives.ListByID),
+		ArchivesOf: registerList(r, "archivesOf", func(ctx context.Context, k ListOf) (page.Slice[archive.Archive], error) {
+			return from.Archives.List(ctx, k.User, k.Window)
 		}),
 		noteLoaders:      newNoteLoaders(r, from.Notes),
 		entityLoaders:    newEntityLoaders(r, from.Entities),

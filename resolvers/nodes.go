@@ -40,6 +40,7 @@ type kind struct {
 func (r *Resolver) kinds(load *loaders.Loaders, w *wave) []kind {
 	return []kind{
 		kindOf("User", userID, &w.people, load.Users, nil),
+		kindOf("Archive", archiveID, &w.archives, load.Archives, nil),
 		kindOf("Note", noteID, &w.notes, load.Notes, r.ahead),
 		{
 			typ: "Version", ask: asking(versionNote, &w.notes), then: r.versionsOfNotes, load: r.versionNode,

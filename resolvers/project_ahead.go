@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/taggie/taggie/internal/archive"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
@@ -24,6 +25,7 @@ import (
 // what a client can influence is made before.
 type wave struct {
 	people       []user.ID
+	archives     []archive.ID
 	notes        []note.ID
 	words        []tag.ID
 	scopes       []string
@@ -72,6 +74,7 @@ func (w wave) read(load *loaders.Loaders) {
 	prefetch(&group, load.Efforts, w.efforts)
 	prefetch(&group, load.Imports, w.imports)
 	prefetch(&group, load.Exports, w.exports)
+	prefetch(&group, load.Archives, w.archives)
 	prefetch(&group, load.Removals, w.removals)
 	_ = group.Wait()
 }

@@ -20,6 +20,7 @@ var oneWay = map[string]string{
 	"ProjectItemEffort to User":        "the same; statistics count it for each member",
 	"ProjectRemoval to User":           "the same",
 	"Team to User":                     "which teams somebody is in is told to members of the project, by its members",
+	"User to Archive":                  "an archive is shown to its user alone",
 	"Version to User":                  "what somebody wrote in the notes of others is not listed",
 	"Version to Tag":                   "a tag lists notes as they are now; versions by tags need an index that nothing else needs",
 	"ProjectItemEffort to Category":    "efforts by categories need an index that nothing else needs; items are listed by theirs",

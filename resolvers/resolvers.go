@@ -13,6 +13,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"github.com/taggie/taggie/graph"
+	"github.com/taggie/taggie/internal/archive"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/filetag"
@@ -38,6 +39,7 @@ type Resolver struct {
 	Scores    *score.Service
 	Items     *score.Items
 	FileTags  *filetag.Service
+	Archives  *archive.Service
 	Hub       *labelling.Hub[labelling.EventDetails] // what happens in projects
 	Following *follow.Hub                            // what happens to notes
 	Files     project.Presigner                      // where the files of imports and exports are

@@ -46,3 +46,9 @@ func FoundRow(sk string) (user, pk, rowSK string) {
 	}
 	return user, UserPK(user), ProfileSK
 }
+
+// ArchivePrefix begins the sort keys of the archives of a user.
+const ArchivePrefix = "ARCHIVE#"
+
+// ArchiveSK is ARCHIVE#<archive_id>, in the partition of the user.
+func ArchiveSK(archive string) string { return ArchivePrefix + escape(archive) }

@@ -38,3 +38,8 @@ func TestLongNamesFitIntoAKey(t *testing.T) {
 	assert.True(t, strings.HasPrefix(sk, keys.FoundText(long)))
 	assert.True(t, strings.HasPrefix(keys.FoundText(long+"b"), keys.FoundText(long)), "a longer prefix finds it, too")
 }
+
+func TestArchivesAreInThePartitionOfTheirUser(t *testing.T) {
+	assert.Equal(t, "ARCHIVE#a%231", keys.ArchiveSK("a#1"))
+	assert.IsIncreasing(t, []string{keys.ArchivePrefix, keys.ArchiveSK("0190a6f4-6dd1-7000-8000-000000000000"), keys.ArchiveSK("0190a6f4-6dd1-7000-8000-000000000001"), "BLOCKED#"})
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/taggie/taggie/internal/archive"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/gid"
@@ -258,6 +259,18 @@ type CorrectionInput struct {
 	SubcategoryID graphql.Omittable[*gid.ID] `json:"subcategoryId,omitempty"`
 	// Up to 20 keywords of 1 to 64 characters.
 	Keywords graphql.Omittable[[]string] `json:"keywords,omitempty"`
+}
+
+// Input of `createArchive`.
+type CreateArchiveInput struct {
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `createArchive`.
+type CreateArchivePayload struct {
+	// The archive, which is written in the background. Query it again to see its progress and its file.
+	Archive *archive.Archive `json:"archive,omitempty"`
 }
 
 // Input of `createNote`.

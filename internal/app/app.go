@@ -14,6 +14,7 @@ import (
 
 	"github.com/taggie/taggie/console"
 	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/archives"
 	"github.com/taggie/taggie/dynamo/entities"
 	"github.com/taggie/taggie/dynamo/filetags"
 	"github.com/taggie/taggie/dynamo/notes"
@@ -21,6 +22,8 @@ import (
 	"github.com/taggie/taggie/dynamo/scores"
 	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/graph"
+	"github.com/taggie/taggie/internal/archive"
+	"github.com/taggie/taggie/internal/archive/contents"
 	"github.com/taggie/taggie/internal/auth"
 	"github.com/taggie/taggie/internal/clock"
 	"github.com/taggie/taggie/internal/config"
@@ -109,7 +112,12 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	projects := project.NewService(project.Options{
 		Store: projectsStore, People: users, Uploads: s.Bucket, Originals: items, Observer: a.Labelling.service, Now: now, NewID: newID,
 	})
+	archivesStore := archives.Store{DB: s.DB}
+	archiving := archive.NewService(archive.Options{Store: archivesStore, Files: s.Bucket, Now: now, NewID: func() string { return uuid.Must(uuid.NewV7()).String() }})
 	handlers := entities.Handlers()
+	handlers[archive.RunArchive] = archive.Runner{Store: archivesStore, Files: s.Bucket, Now: now, Contents: contents.Of(contents.Sources{
+		Users: users, Notes: notes, Entities: entities, Projects: projects, Scores: scores, Items: items, Tags: tags,
+	})}.Run
 	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: s.Bucket, Now: now, Count: a.Labelling.importing, Removed: a.Labelling.remover, Originals: items}.Run
 	handlers[project.RunTeam] = projects.EmptyTeam
 	handlers[project.RunRelabel] = a.Labelling.relabel.Run
@@ -123,7 +131,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	a.Tasks = jobs.NewTasks(jobs.TasksOptions{
 		Store: dynamo.Tasks{DB: s.DB}, Handlers: handlers, Log: log, Token: newID, Now: now,
 		Pools: []jobs.Pool{ // of what may take hours
-			{Kinds: []task.Kind{project.RunImport, project.RunExport}, Limit: 2}, {Kinds: []task.Kind{filetag.Reshard}, Limit: 1}, {Kinds: []task.Kind{entity.EraseScope}, Limit: 1}, {Kinds: []task.Kind{project.RunRemoval, project.RunErasure, project.RunRelabel}, Limit: 2},
+			{Kinds: []task.Kind{project.RunImport, project.RunExport}, Limit: 2}, {Kinds: []task.Kind{archive.RunArchive}, Limit: 2}, {Kinds: []task.Kind{filetag.Reshard}, Limit: 1}, {Kinds: []task.Kind{entity.EraseScope}, Limit: 1}, {Kinds: []task.Kind{project.RunRemoval, project.RunErasure, project.RunRelabel}, Limit: 2},
 		},
 	})
 	s.DB.OnTask(a.Tasks.Wake)
@@ -142,10 +150,10 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 		AnswerBytes: memory.Limit() / 4,
 		Schema: graph.NewExecutableSchema(graph.Config{Resolvers: &resolvers.Resolver{
 			Users: users, Notes: notes, Entities: entities, Projects: projects, Labelling: a.Labelling.service, Hub: a.Labelling.Hub, Following: a.Following.Hub,
-			Scores: scores, Items: items, FileTags: tags, Files: s.Bucket, Cursors: page.NewCodec(secrets...),
+			Scores: scores, Items: items, FileTags: tags, Archives: archiving, Files: s.Bucket, Cursors: page.NewCodec(secrets...),
 		}}),
 		Loaders: loaders.Sources{
-			Users: users, Notes: notes, Entities: entities, Projects: projects, Labelling: a.Labelling.service, Scores: scores, Items: items, FileTags: tags, Light: light, Observe: metrics.Batch,
+			Users: users, Notes: notes, Entities: entities, Projects: projects, Labelling: a.Labelling.service, Scores: scores, Items: items, FileTags: tags, Archives: archiving, Light: light, Observe: metrics.Batch,
 		},
 		SignIn:           users.SignIn,
 		Sockets:          a.Sockets,

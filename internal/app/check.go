@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/archives"
 	"github.com/taggie/taggie/dynamo/entities"
 	"github.com/taggie/taggie/dynamo/filetags"
 	"github.com/taggie/taggie/dynamo/notes"
@@ -42,7 +43,7 @@ const (
 
 // RowKinds are the kinds of rows of which it is known what they need.
 func RowKinds() []dynamo.RowKind {
-	return slices.Concat(users.Kinds(), notes.Kinds(), entities.Kinds(), projects.Kinds(), scores.Kinds(), filetags.Kinds())
+	return slices.Concat(users.Kinds(), archives.Kinds(), notes.Kinds(), entities.Kinds(), projects.Kinds(), scores.Kinds(), filetags.Kinds())
 }
 
 // CheckData walks all rows and all objects, and looks whether each row has what it needs, and each object a row. Servers may be running. It calls
@@ -143,6 +144,9 @@ func (s *Stores) leftovers(ctx context.Context, c *DataCheck, looked func()) fun
 // needOf is the row that an object needs which is not an item's; other when it is not Taggie's.
 func needOf(object string) (need dynamo.Need, other bool) {
 	if need, is := projects.NeedOfFile(object); is {
+		return need, false
+	}
+	if need, is := archives.NeedOfFile(object); is {
 		return need, false
 	}
 	need, is := scores.NeedOfSnapshot(object)

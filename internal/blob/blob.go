@@ -44,11 +44,15 @@ const transfersKept = 30
 // the sweep removes the rest within two days: this is for what comes after the sweep.
 const uploadsKept = 7
 
+// archivesKept is how many days the archives of users are kept.
+const archivesKept = 7
+
 // The prefixes of what expires; the domain spells the keys.
 const (
-	uploadsPrefix = "uploads/"
-	importsPrefix = "imports/"
-	exportsPrefix = "exports/"
+	uploadsPrefix  = "uploads/"
+	importsPrefix  = "imports/"
+	exportsPrefix  = "exports/"
+	archivesPrefix = "archives/"
 )
 
 // Apply creates the bucket if it is missing and adds its CORS and lifecycle rules to those that are there. It can be run

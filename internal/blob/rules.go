@@ -12,11 +12,12 @@ import (
 
 // The ids of our rules. A bucket may have others, which are none of our business.
 const (
-	corsRule    = "taggie"
-	abortRule   = "taggie-abort-incomplete-uploads"
-	uploadsRule = "taggie-expire-uploads"
-	importsRule = "taggie-expire-imports"
-	exportsRule = "taggie-expire-exports"
+	corsRule     = "taggie"
+	abortRule    = "taggie-abort-incomplete-uploads"
+	uploadsRule  = "taggie-expire-uploads"
+	importsRule  = "taggie-expire-imports"
+	exportsRule  = "taggie-expire-exports"
+	archivesRule = "taggie-expire-archives"
 )
 
 // rules are the CORS or the lifecycle rules of a bucket.
@@ -169,6 +170,7 @@ func (b *Bucket) lifecycle() rules[types.LifecycleRule] {
 			expiring(uploadsRule, uploadsPrefix, uploadsKept),
 			expiring(importsRule, importsPrefix, transfersKept),
 			expiring(exportsRule, exportsPrefix, transfersKept),
+			expiring(archivesRule, archivesPrefix, archivesKept),
 		},
 		id: func(r types.LifecycleRule) string { return aws.ToString(r.ID) },
 		same: func(a, b types.LifecycleRule) bool {

@@ -85,7 +85,8 @@ func TestRulesOfOthersStay(t *testing.T) {
 		"PROBLEM: lacks the lifecycle rule taggie-abort-incomplete-uploads; run `taggie tables apply`",
 		"PROBLEM: lacks the lifecycle rule taggie-expire-uploads; run `taggie tables apply`",
 		"PROBLEM: lacks the lifecycle rule taggie-expire-imports; run `taggie tables apply`",
-		"PROBLEM: lacks the lifecycle rule taggie-expire-exports; run `taggie tables apply`"}, before, "that there are rules is not enough")
+		"PROBLEM: lacks the lifecycle rule taggie-expire-exports; run `taggie tables apply`",
+		"PROBLEM: lacks the lifecycle rule taggie-expire-archives; run `taggie tables apply`"}, before, "that there are rules is not enough")
 
 	applied, checked := said(t, b)
 	assert.Equal(t, []string{"ok: exists", "ok: CORS rules set", "ok: lifecycle rules set"}, applied)

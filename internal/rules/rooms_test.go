@@ -25,11 +25,11 @@ var rooms = map[string][]string{
 	"internal/app": {"*"}, // it wires all rooms
 
 	"console":   {},
-	"graph":     {"graph/model", "internal/domain", "internal/entity", "internal/filetag", "internal/follow", "internal/gid", "internal/labelling", "internal/lean", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/user", "internal/viewer"},
-	"loaders":   {"internal/entity", "internal/fault", "internal/filetag", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
-	"resolvers": {"graph", "graph/model", "internal/entity", "internal/fault", "internal/filetag", "internal/follow", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/task", "internal/user", "internal/viewer", "loaders"},
+	"graph":     {"graph/model", "internal/archive", "internal/domain", "internal/entity", "internal/filetag", "internal/follow", "internal/gid", "internal/labelling", "internal/lean", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/user", "internal/viewer"},
+	"loaders":   {"internal/archive", "internal/entity", "internal/fault", "internal/filetag", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
+	"resolvers": {"graph", "graph/model", "internal/archive", "internal/entity", "internal/fault", "internal/filetag", "internal/follow", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/task", "internal/user", "internal/viewer", "loaders"},
 
-	"graph/model": {"internal/entity", "internal/filetag", "internal/follow", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
+	"graph/model": {"internal/archive", "internal/entity", "internal/filetag", "internal/follow", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
 
 	"dynamo":            {"dynamo/keys", "internal/fault", "internal/idempotency", "internal/limit", "internal/memory", "internal/page", "internal/retry", "internal/task"},
 	"dynamo/keys":       {},
@@ -41,22 +41,25 @@ var rooms = map[string][]string{
 	"dynamo/labelling":  {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/projects", "internal/entity", "internal/fault", "internal/idempotency", "internal/labelling", "internal/project"},
 	"dynamo/scores":     {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/projects", "dynamo/uses", "internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/score", "internal/task"},
 	"dynamo/filetags":   {"dynamo", "dynamo/keys", "dynamo/scores", "dynamo/uses", "internal/filetag", "internal/idempotency", "internal/page", "internal/score", "internal/tag", "internal/task"},
+	"dynamo/archives":   {"dynamo", "dynamo/keys", "dynamo/users", "internal/archive", "internal/fault", "internal/idempotency", "internal/page", "internal/task"},
 	"dynamo/dynamotest": {"*"},
 
 	// The domain. Notes carry tags and projects names that are compared like tags, so both know what a word is; otherwise
 	// domains share ids only.
-	"internal/filetag":     {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/score", "internal/tag", "internal/task", "internal/viewer"}, // tags are on the items of scores
-	"internal/follow":      {"internal/domain", "internal/fault", "internal/limit", "internal/note"},                                                                                                                 // what happens to notes, told
-	"internal/entity":      {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/task", "internal/viewer"},
-	"internal/labelling":   {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/tag", "internal/task", "internal/user", "internal/viewer"}, // what happens to the items of projects, told with who did it, and the task that removes them
-	"internal/note":        {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/viewer"},
-	"internal/project":     {"internal/domain", "internal/fault", "internal/idempotency", "internal/jsontext", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/task", "internal/viewer"},
-	"internal/score":       {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/task", "internal/viewer"}, // into projects items are imported
-	"internal/tag":         {"internal/casefold", "internal/fault", "internal/limit", "internal/viewer"},
-	"internal/task":        {},
-	"internal/user":        {"internal/casefold", "internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/viewer"},
-	"internal/domain":      {"internal/fault", "internal/idempotency", "internal/retry", "internal/viewer"}, // what these share
-	"internal/idempotency": {"internal/fault", "internal/limit"},
+	"internal/archive":          {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/task", "internal/viewer"},
+	"internal/archive/contents": {"internal/archive", "internal/entity", "internal/fault", "internal/filetag", "internal/gid", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"}, // what is a user's, of all domains
+	"internal/filetag":          {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/score", "internal/tag", "internal/task", "internal/viewer"},               // tags are on the items of scores
+	"internal/follow":           {"internal/domain", "internal/fault", "internal/limit", "internal/note"},                                                                                                                               // what happens to notes, told
+	"internal/entity":           {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/task", "internal/viewer"},
+	"internal/labelling":        {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/tag", "internal/task", "internal/user", "internal/viewer"}, // what happens to the items of projects, told with who did it, and the task that removes them
+	"internal/note":             {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/viewer"},
+	"internal/project":          {"internal/domain", "internal/fault", "internal/idempotency", "internal/jsontext", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/task", "internal/viewer"},
+	"internal/score":            {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/task", "internal/viewer"}, // into projects items are imported
+	"internal/tag":              {"internal/casefold", "internal/fault", "internal/limit", "internal/viewer"},
+	"internal/task":             {},
+	"internal/user":             {"internal/casefold", "internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/viewer"},
+	"internal/domain":           {"internal/fault", "internal/idempotency", "internal/retry", "internal/viewer"}, // what these share
+	"internal/idempotency":      {"internal/fault", "internal/limit"},
 
 	// Shared words.
 	"internal/clock":     {},
@@ -107,6 +110,7 @@ var rooms = map[string][]string{
 	"internal/apitest/entities":      {"*"},
 	"internal/apitest/fleets":        {"*"},
 	"internal/apitest/limits":        {"*"},
+	"internal/apitest/archives":      {"*"},
 	"internal/apitest/notes":         {"*"},
 	"internal/apitest/permissions":   {"*"},
 	"internal/apitest/processes":     {"*"},
@@ -126,6 +130,7 @@ var rooms = map[string][]string{
 	"internal/faultinject": {},
 	"internal/storetest":   {"*"},
 
+	"internal/storetest/archivetest":   {"*"},
 	"internal/storetest/entitytest":    {"*"},
 	"internal/storetest/filetagtest":   {"*"},
 	"internal/storetest/labellingtest": {"*"},
@@ -137,7 +142,7 @@ var rooms = map[string][]string{
 
 // strangers are libraries that only the named rooms may import: what they are the adapters of.
 var strangers = map[string][]string{
-	"github.com/aws/":            {"internal/app", "dynamo", "dynamo/users", "dynamo/notes", "dynamo/entities", "dynamo/projects", "dynamo/labelling", "dynamo/scores", "dynamo/filetags", "dynamo/uses", "internal/awsclient", "internal/blob", "internal/embedded/embeddedtest", "internal/faultinject", "internal/storetest", "internal/telemetry", "bench"},
+	"github.com/aws/":            {"internal/app", "dynamo", "dynamo/archives", "dynamo/users", "dynamo/notes", "dynamo/entities", "dynamo/projects", "dynamo/labelling", "dynamo/scores", "dynamo/filetags", "dynamo/uses", "internal/awsclient", "internal/blob", "internal/embedded/embeddedtest", "internal/faultinject", "internal/storetest", "internal/telemetry", "bench"},
 	"github.com/redis/go-redis":  {"internal/app", "internal/cli", "internal/edge", "internal/embedded/embeddedtest", "internal/queue", "internal/redisclient", "internal/telemetry"},
 	"github.com/99designs":       {"graph", "graph/model", "resolvers", "internal/generate", "internal/httpapi", "internal/httpapi/admission", "internal/httpapi/document", "internal/httpapi/eventstream", "internal/httpapi/execution", "internal/httpapi/present", "internal/httpapi/request", "internal/httpapi/response", "internal/httpapi/socket", "internal/lean", "internal/scalar"},
 	"github.com/vektah":          {"graph", "internal/generate", "internal/httpapi", "internal/httpapi/admission", "internal/httpapi/document", "internal/httpapi/execution", "internal/httpapi/present", "internal/httpapi/refusal", "internal/httpapi/request", "internal/httpapi/socket", "internal/lean", "resolvers"},

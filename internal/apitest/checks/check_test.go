@@ -8,6 +8,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +48,12 @@ func fill(s *apitest.Server) filled {
 	ada.Must(apitest.UpdateScore, apitest.Vars{"input": apitest.Vars{"scoreId": of, "access": "PUBLIC"}})
 	first := ada.Snapshot(of, "first")
 	ada.Tags(item, apitest.Vars{"value": "Viola"}, apitest.Vars{"value": "mine", "visibility": "PRIVATE"})
+	ada.Mutate("createArchive", "archive { id }", apitest.Vars{})
+	s.During(func() {
+		require.Eventually(s.T, func() bool {
+			return strings.Contains(ada.Must(`{ viewer { archives { nodes { state } } } }`, nil).Body, "DONE")
+		}, time.Minute, 20*time.Millisecond)
+	})
 	crew := s.Labelled(3, 1)
 	crew.Client.Must(`mutation($p: ID!) { updateGuidelines(input: {projectId: $p, text: "# How to label"}) { __typename } }`, apitest.Vars{"p": crew.ID})
 	return filled{ada, grace, crew.Client, map[string]string{"$ada": ada.ID, "$grace": grace.ID, "$note": ids[0], "$deleted": ids[1], "$scope": space.Scope, "$entity": one,

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/internal/archive"
 	"github.com/taggie/taggie/internal/auth"
 	"github.com/taggie/taggie/internal/config"
 	"github.com/taggie/taggie/internal/edge"
@@ -54,7 +55,7 @@ func declared(t *testing.T) []limit.Room {
 		{Name: "internal/idempotency", Limits: idempotency.Limits()}, {Name: "internal/user", Limits: user.Limits()},
 		{Name: "internal/note", Limits: note.Limits()}, {Name: "internal/follow", Limits: follow.Limits()}, {Name: "internal/tag", Limits: tag.Limits()}, {Name: "internal/entity", Limits: entity.Limits()},
 		{Name: "internal/project", Limits: project.Limits()}, {Name: "internal/labelling", Limits: labelling.Limits()},
-		{Name: "internal/score", Limits: score.Limits()}, {Name: "internal/filetag", Limits: filetag.Limits()}, {Name: "dynamo", Limits: dynamo.Limits()},
+		{Name: "internal/score", Limits: score.Limits()}, {Name: "internal/filetag", Limits: filetag.Limits()}, {Name: "internal/archive", Limits: archive.Limits()}, {Name: "dynamo", Limits: dynamo.Limits()},
 	}
 }
 

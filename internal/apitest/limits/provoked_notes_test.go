@@ -52,6 +52,13 @@ func leftOut(p *provoker, value any) float64 {
 // provokedNotes are the provocations of limits of users, notes, tags and entities.
 func provokedNotes() map[string]map[string]provocation {
 	return map[string]map[string]provocation{
+		"internal/archive": {
+			"Archives written at a time, a user": asked(func(p *provoker) *apitest.Answer {
+				return p.until(p.most(), func(int) *apitest.Answer { return p.Mutate("createArchive", "archive { id }", apitest.Vars{}) })
+			}),
+			"Time to download it, an archive":                  testedIn("internal/apitest/archives", "TestOneArchiveOfAUserIsWrittenAtATime", "it is expired"),
+			"Files listed that could not be found, an archive": testedIn("internal/archive", "TestFaultsAreCountedBeyondThoseListed", "MaxFaults"),
+		},
 		"internal/user": {
 			"Characters of a name, at least 1, a user": mutated("updateUser", func(p *provoker) apitest.Vars { return apitest.Vars{"name": p.long()} }),
 			"Size of an e-mail address, a user":        mutated("updateUser", func(p *provoker) apitest.Vars { return apitest.Vars{"email": p.long() + "@example.com"} }),

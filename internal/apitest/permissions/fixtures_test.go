@@ -6,6 +6,7 @@ import "strings"
 //
 //   - people: $owner, $view, $stranger, $leaver, $heir (whose is what is left), $nobody (who does not exist), $ownerEmail, $takenEmail, $email (the role's own);
 //   - notes: $note, $deleted, $version, $tag;
+//   - an archive: $archive, which is done and lacks a file;
 //   - a scope: $scope, $entity and $other, which are related to one another, $ghost (which does not exist); $doomedScope and $deletedScope, of the same people;
 //   - a project: $project, $managers, $reviewers, $taggies, $category, $subcategory, $import (awaits that it is started), $imported,
 //     $export (done), $doomed (another project), $deletedProject, $removal (which can be undone), $removedItem, items and efforts as renewItems says, $token of $held, $used of $reviewedItem, and positions among its events: $cursor,
@@ -51,6 +52,9 @@ var arguments = map[string]string{
 	"Subscription.myQueue":        `(projectId: $project)`,
 	"Subscription.importProgress": `(importId: $imported)`,
 	"Subscription.exportProgress": `(exportId: $export)`,
+
+	"Subscription.archiveProgress": `(archiveId: $archive)`,
+	"Mutation.createArchive":       `(input: {})`,
 
 	"Subscription.removalProgress": `(removalId: $removal)`,
 	"Subscription.indexProgress":   `(scopeId: $scope, name: "bySecret")`,
@@ -288,7 +292,7 @@ var starts = map[string][]string{
 // shownTypes are those with ids, of which the matrix shows each way.
 var shownTypes = []string{
 	"User", "Note", "Version", "Tag", "DeletedNote", "NoteShareEnded", "Scope", "Entity", "Project", "Team", "Category", "Subcategory",
-	"ProjectItem", "ProjectItemEffort", "ProjectImport", "ProjectExport", "ProjectRemoval", "Score", "Snapshot", "Item",
+	"ProjectItem", "ProjectItemEffort", "ProjectImport", "ProjectExport", "ProjectRemoval", "Score", "Snapshot", "Item", "Archive",
 }
 
 // ofSome are fields that have a value for some of the subjects and none for others.
@@ -338,4 +342,5 @@ var subjectsOf = map[string][]string{
 	"Score":             {"score", "past"},
 	"Snapshot":          {"snapshot"},
 	"Item":              {"file", "page", "spareFile", "lentFile", "withdrawnFile"},
+	"Archive":           {"archive"},
 }

@@ -158,6 +158,9 @@ func (w *walk) judge(y way, a *apitest.Answer) {
 		assert.NotEqual(w.T, before, after, "%s was accepted and the snapshot shows no change: %s", y.line(), a.Body)
 	}
 	w.last, w.refused = after, nil
+	if accepted && name == "createArchive" {
+		w.writeArchives()
+	}
 	if w.role == "newcomer" && accepted {
 		w.renewAsker()
 		w.last = snapshot{}

@@ -1,0 +1,9 @@
+package archives
+
+import (
+	"testing"
+
+	"github.com/taggie/taggie/internal/apitest"
+)
+
+func TestMain(m *testing.M) { apitest.Main(m) }
