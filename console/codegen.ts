@@ -12,7 +12,7 @@ const config: CodegenConfig = {
         enumsAsTypes: true,
         useTypeImports: true,
         strictScalars: true,
-        scalars: { DateTime: 'string', Cursor: 'string', EventCursor: 'string', NoteCursor: 'string', IndexKey: 'unknown', Int64: 'number', JSON: 'Record<string, unknown>' },
+        scalars: { DateTime: 'string', Cursor: 'string', EventCursor: 'string', NoteCursor: 'string', ScoreCursor: 'string', IndexKey: 'unknown', Int64: 'number', JSON: 'Record<string, unknown>' },
       },
     },
   },

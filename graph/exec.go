@@ -18,6 +18,7 @@ import (
 	"github.com/taggie/taggie/internal/archive"
 	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/entity"
+	"github.com/taggie/taggie/internal/event"
 	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/labelling"
@@ -85,6 +86,7 @@ type ResolverRoot interface {
 	ScopeMemberConnection() ScopeMemberConnectionResolver
 	ScopeMemberEdge() ScopeMemberEdgeResolver
 	Score() ScoreResolver
+	ScoreEvent() ScoreEventResolver
 	ScorePage() ScorePageResolver
 	SharedNoteConnection() SharedNoteConnectionResolver
 	Snapshot() SnapshotResolver
@@ -1439,12 +1441,33 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	ScoreEvent struct {
+		At         func(childComplexity int) int
+		By         func(childComplexity int) int
+		Changed    func(childComplexity int) int
+		Position   func(childComplexity int) int
+		Score      func(childComplexity int) int
+		ScoreID    func(childComplexity int) int
+		Snapshot   func(childComplexity int) int
+		SnapshotID func(childComplexity int) int
+		Type       func(childComplexity int) int
+		Version    func(childComplexity int) int
+	}
+
+	ScoreGap struct {
+		Message func(childComplexity int) int
+	}
+
 	ScorePage struct {
 		Index     func(childComplexity int) int
 		Item      func(childComplexity int) int
 		Label     func(childComplexity int) int
 		Object    func(childComplexity int) int
 		Withdrawn func(childComplexity int) int
+	}
+
+	ScorePosition struct {
+		Position func(childComplexity int) int
 	}
 
 	SetEntityPayload struct {
@@ -1532,6 +1555,7 @@ type ComplexityRoot struct {
 		OnlineCount     func(childComplexity int) int
 		ProjectEvents   func(childComplexity int, projectID gid.ID, after *model.EventCursor, types []labelling.Cause, mine bool) int
 		RemovalProgress func(childComplexity int, removalID gid.ID) int
+		ScoreEvents     func(childComplexity int, scoreID gid.ID, after *model.ScoreCursor) int
 	}
 
 	Tag struct {
@@ -2173,6 +2197,15 @@ type ScoreResolver interface {
 	Items(ctx context.Context, obj *model.Score, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[score.Item], error)
 	Owner(ctx context.Context, obj *model.Score) (*user.User, error)
 }
+type ScoreEventResolver interface {
+	ScoreID(ctx context.Context, obj *model.ScoreEvent) (gid.ID, error)
+	Score(ctx context.Context, obj *model.ScoreEvent) (*model.Score, error)
+	Version(ctx context.Context, obj *model.ScoreEvent) (*int, error)
+	Changed(ctx context.Context, obj *model.ScoreEvent) ([]score.ChangedPart, error)
+	SnapshotID(ctx context.Context, obj *model.ScoreEvent) (*gid.ID, error)
+	Snapshot(ctx context.Context, obj *model.ScoreEvent) (*score.Snapshot, error)
+	By(ctx context.Context, obj *model.ScoreEvent) (*user.User, error)
+}
 type ScorePageResolver interface {
 	Item(ctx context.Context, obj *model.ScorePage) (*score.Item, error)
 	Withdrawn(ctx context.Context, obj *model.ScorePage) (*bool, error)
@@ -2193,6 +2226,7 @@ type SubcategoryResolver interface {
 type SubscriptionResolver interface {
 	ProjectEvents(ctx context.Context, projectID gid.ID, after *model.EventCursor, types []labelling.Cause, mine bool) (<-chan model.ProjectMessage, error)
 	NoteEvents(ctx context.Context, after *model.NoteCursor) (<-chan model.NoteMessage, error)
+	ScoreEvents(ctx context.Context, scoreID gid.ID, after *model.ScoreCursor) (<-chan model.ScoreMessage, error)
 	MyQueue(ctx context.Context, projectID gid.ID) (<-chan *model.MyQueue, error)
 	OnlineCount(ctx context.Context) (<-chan *int, error)
 	ImportProgress(ctx context.Context, importID gid.ID) (<-chan *project.Import, error)
@@ -7705,6 +7739,74 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ScoreEdge.Node(childComplexity), true
 
+	case "ScoreEvent.at":
+		if e.ComplexityRoot.ScoreEvent.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreEvent.At(childComplexity), true
+	case "ScoreEvent.by":
+		if e.ComplexityRoot.ScoreEvent.By == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreEvent.By(childComplexity), true
+	case "ScoreEvent.changed":
+		if e.ComplexityRoot.ScoreEvent.Changed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreEvent.Changed(childComplexity), true
+	case "ScoreEvent.cursor":
+		if e.ComplexityRoot.ScoreEvent.Position == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreEvent.Position(childComplexity), true
+	case "ScoreEvent.score":
+		if e.ComplexityRoot.ScoreEvent.Score == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreEvent.Score(childComplexity), true
+	case "ScoreEvent.scoreId":
+		if e.ComplexityRoot.ScoreEvent.ScoreID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreEvent.ScoreID(childComplexity), true
+	case "ScoreEvent.snapshot":
+		if e.ComplexityRoot.ScoreEvent.Snapshot == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreEvent.Snapshot(childComplexity), true
+	case "ScoreEvent.snapshotId":
+		if e.ComplexityRoot.ScoreEvent.SnapshotID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreEvent.SnapshotID(childComplexity), true
+	case "ScoreEvent.type":
+		if e.ComplexityRoot.ScoreEvent.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreEvent.Type(childComplexity), true
+	case "ScoreEvent.version":
+		if e.ComplexityRoot.ScoreEvent.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreEvent.Version(childComplexity), true
+
+	case "ScoreGap.message":
+		if e.ComplexityRoot.ScoreGap.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScoreGap.Message(childComplexity), true
+
 	case "ScorePage.index":
 		if e.ComplexityRoot.ScorePage.Index == nil {
 			break
@@ -7735,6 +7837,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ScorePage.Withdrawn(childComplexity), true
+
+	case "ScorePosition.cursor":
+		if e.ComplexityRoot.ScorePosition.Position == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScorePosition.Position(childComplexity), true
 
 	case "SetEntityPayload.entity":
 		if e.ComplexityRoot.SetEntityPayload.Entity == nil {
@@ -8064,6 +8173,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Subscription.RemovalProgress(childComplexity, args["removalId"].(gid.ID)), true
+	case "Subscription.scoreEvents":
+		if e.ComplexityRoot.Subscription.ScoreEvents == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_scoreEvents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.ScoreEvents(childComplexity, args["scoreId"].(gid.ID), args["after"].(*model.ScoreCursor)), true
 
 	case "Tag.author":
 		if e.ComplexityRoot.Tag.Author == nil {
@@ -9348,6 +9468,12 @@ and servers, as an ` + "`" + `EventCursor` + "`" + ` does. It has about 20 bytes
 """
 scalar NoteCursor
 
+"""
+A position in the events of one score. It is opaque and the same for everybody who may read the score, and it outlives
+connections and servers, as an ` + "`" + `EventCursor` + "`" + ` does.
+"""
+scalar ScoreCursor
+
 "An object that can be fetched again by its id."
 interface Node {
   "Globally unique, opaque, and constant for the life of the object."
@@ -9887,6 +10013,29 @@ type Subscription {
     """
     after: NoteCursor
   ): NoteMessage @cost(weight: "501")
+  """
+  What happens to a score, as it happens: changes by ` + "`" + `updateScore` + "`" + ` and ` + "`" + `restoreSnapshot` + "`" + `, its snapshots, and its deletion.
+  Without ` + "`" + `after` + "`" + `, a ` + "`" + `ScorePosition` + "`" + ` comes first; read the score after it. With ` + "`" + `after` + "`" + `, the events after that cursor come.
+  A subscriber who missed events gets a ` + "`" + `ScoreGap` + "`" + ` and then a ` + "`" + `ScorePosition` + "`" + `; this happens when the events are no longer
+  kept (about 1,000 of a score are), when Redis lost them, or when the client was too slow. After a reconnection an event may be
+  repeated, and events may come in another order than they happened; compare ` + "`" + `version` + "`" + `, or take the state of ` + "`" + `score` + "`" + `.
+
+  What happens to items is not told: uploads, names, tags, and ` + "`" + `withdrawItem` + "`" + `, which changes what others see of a page but
+  not the score. Changes that other programs make in the table are not told either.
+
+  The subscription completes when the score is deleted, or when the caller may no longer read it. The event that says so
+  is the last one; its ` + "`" + `score` + "`" + ` is null. If the subscription ends for any other reason, subscribe again after the last cursor.
+  For signed-up callers who may read the score.
+  """
+  scoreEvents(
+    "The id of a ` + "`" + `Score` + "`" + ` as it is now."
+    scoreId: ID!
+    """
+    The cursor of the last event or position the client saw. In an event stream it is also the id of each event; then the
+    header ` + "`" + `Last-Event-ID` + "`" + ` takes precedence over this argument.
+    """
+    after: ScoreCursor
+  ): ScoreMessage
   "The items the caller has in a project: now, and after each change. Several changes may come together. For members."
   myQueue("The id of a ` + "`" + `Project` + "`" + `." projectId: ID!): MyQueue
   "How many users are online: now, and after each change. For signed-up callers."
@@ -13341,6 +13490,73 @@ type Snapshot implements Node {
   score: Score @cost(weight: "4001")
   "What has changed in the score since the snapshot was taken."
   changes: ScoreChanges @cost(weight: "4001")
+}
+
+"A message of a subscription to the events of a score."
+union ScoreMessage = ScorePosition | ScoreEvent | ScoreGap
+
+"A position in the events of a score. It comes first, after a ` + "`" + `ScoreGap` + "`" + `, and after hundreds of events that were not for the caller."
+type ScorePosition {
+  "The messages that follow come after it."
+  cursor: ScoreCursor!
+}
+
+"Something that happened to a score."
+type ScoreEvent {
+  "The position in the events."
+  cursor: ScoreCursor!
+  type: ScoreEventType!
+  at: DateTime!
+  "The id of the score."
+  scoreId: ID!
+  "The score in its state a moment later; null without an error if it is deleted, or the caller can no longer read it."
+  score: Score
+  """
+  The version that the score has since then. Of an event of a snapshot, the version that the snapshot is of; null if that
+  is not known.
+  """
+  version: Int
+  "What was changed, for ` + "`" + `CHANGED` + "`" + `; empty for other types."
+  changed: [ScorePart!]! @listSize(assumedSize: 3) @atMost(elements: 10)
+  "The id of the snapshot that the event is about; null for other events."
+  snapshotId: ID
+  "The snapshot that the event is about, as it is now; null if it is deleted, and for other events."
+  snapshot: Snapshot
+  "Who did it. Null for a user who no longer exists."
+  by: User
+}
+
+"The types of events of a score. Ignore those that you do not know."
+enum ScoreEventType {
+  "The score was changed, or restored from a snapshot; see ` + "`" + `changed` + "`" + `."
+  CHANGED
+  SNAPSHOT_CREATED
+  SNAPSHOT_RENAMED
+  SNAPSHOT_DELETED
+  "The score was deleted with its snapshots. Nothing follows."
+  DELETED
+}
+
+"A part of a score that was changed, and how. Ignore those that you do not know."
+enum ScorePart {
+  TITLE
+  DESCRIPTION
+  ACCESS
+  PAGES_ADDED
+  PAGES_MOVED
+  PAGES_REMOVED
+  "Annotations were added. An edited one counts as one removed and one added."
+  ANNOTATIONS_ADDED
+  ANNOTATIONS_MOVED
+  ANNOTATIONS_REMOVED
+  "Everybody who may read the score sees its earlier snapshots, too."
+  SNAPSHOTS_SHOWN
+}
+
+"Events were missed. A ` + "`" + `ScorePosition` + "`" + ` follows; read the score again after it."
+type ScoreGap {
+  "A sentence for people."
+  message: String!
 }
 
 "The differences between a snapshot and the current score."
@@ -19866,6 +20082,28 @@ func (ec *executionContext) field_Subscription_removalProgress_args(ctx context.
 		return nil, err
 	}
 	args["removalId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_scoreEvents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "scoreId",
+		func(ctx context.Context, v any) (gid.ID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["scoreId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*model.ScoreCursor, error) {
+			return ec.unmarshalOScoreCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
 	return args, nil
 }
 
@@ -30597,7 +30835,7 @@ func (ec *executionContext) fieldContext_NoteEvent_cursor(_ context.Context, fie
 }
 
 func (ec *executionContext) _NoteEvent_type(ctx context.Context, field graphql.CollectedField, obj *model.NoteEvent) (ret graphql.Marshaler) {
-	return ec.marshalNNoteEventType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐEventType(ctx, field.Selections, obj.Type)
+	return ec.marshalNNoteEventType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋeventᚐType(ctx, field.Selections, obj.Type)
 }
 func (ec *executionContext) fieldContext_NoteEvent_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("NoteEvent", field, false, false, errors.New("field of type NoteEventType does not have child fields"))
@@ -38120,6 +38358,222 @@ func (ec *executionContext) fieldContext_ScoreEdge_node(_ context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _ScoreEvent_cursor(ctx context.Context, field graphql.CollectedField, obj *model.ScoreEvent) (ret graphql.Marshaler) {
+	return ec.marshalNScoreCursor2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreCursor(ctx, field.Selections, obj.Position())
+}
+func (ec *executionContext) fieldContext_ScoreEvent_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScoreEvent", field, true, false, errors.New("field of type ScoreCursor does not have child fields"))
+}
+
+func (ec *executionContext) _ScoreEvent_type(ctx context.Context, field graphql.CollectedField, obj *model.ScoreEvent) (ret graphql.Marshaler) {
+	return ec.marshalNScoreEventType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋeventᚐType(ctx, field.Selections, obj.Type)
+}
+func (ec *executionContext) fieldContext_ScoreEvent_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScoreEvent", field, false, false, errors.New("field of type ScoreEventType does not have child fields"))
+}
+
+func (ec *executionContext) _ScoreEvent_at(ctx context.Context, field graphql.CollectedField, obj *model.ScoreEvent) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.At)
+}
+func (ec *executionContext) fieldContext_ScoreEvent_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScoreEvent", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ScoreEvent_scoreId(ctx context.Context, field graphql.CollectedField, obj *model.ScoreEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScoreEvent_scoreId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ScoreEvent().ScoreID(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v gid.ID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ScoreEvent_scoreId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScoreEvent", field, true, true, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ScoreEvent_score(ctx context.Context, field graphql.CollectedField, obj *model.ScoreEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScoreEvent_score(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ScoreEvent().Score(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Score) graphql.Marshaler {
+			return ec.marshalOScore2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ScoreEvent_score(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScoreEvent",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Score(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScoreEvent_version(ctx context.Context, field graphql.CollectedField, obj *model.ScoreEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScoreEvent_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ScoreEvent().Version(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ScoreEvent_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScoreEvent", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ScoreEvent_changed(ctx context.Context, field graphql.CollectedField, obj *model.ScoreEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScoreEvent_changed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ScoreEvent().Changed(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []score.ChangedPart) graphql.Marshaler {
+			return ec.marshalNScorePart2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐChangedPartᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ScoreEvent_changed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScoreEvent", field, true, true, errors.New("field of type ScorePart does not have child fields"))
+}
+
+func (ec *executionContext) _ScoreEvent_snapshotId(ctx context.Context, field graphql.CollectedField, obj *model.ScoreEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScoreEvent_snapshotId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ScoreEvent().SnapshotID(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *gid.ID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ScoreEvent_snapshotId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScoreEvent", field, true, true, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ScoreEvent_snapshot(ctx context.Context, field graphql.CollectedField, obj *model.ScoreEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScoreEvent_snapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ScoreEvent().Snapshot(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *score.Snapshot) graphql.Marshaler {
+			return ec.marshalOSnapshot2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐSnapshot(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ScoreEvent_snapshot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScoreEvent",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScoreEvent_by(ctx context.Context, field graphql.CollectedField, obj *model.ScoreEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ScoreEvent_by(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ScoreEvent().By(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ScoreEvent_by(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ScoreEvent",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ScoreGap_message(ctx context.Context, field graphql.CollectedField, obj *model.ScoreGap) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_ScoreGap_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScoreGap", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _ScorePage_index(ctx context.Context, field graphql.CollectedField, obj *model.ScorePage) (ret graphql.Marshaler) {
 	return ec.marshalNInt2int(ctx, field.Selections, obj.Index)
 }
@@ -38194,6 +38648,13 @@ func (ec *executionContext) _ScorePage_withdrawn(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_ScorePage_withdrawn(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ScorePage", field, true, true, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ScorePosition_cursor(ctx context.Context, field graphql.CollectedField, obj *model.ScorePosition) (ret graphql.Marshaler) {
+	return ec.marshalNScoreCursor2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreCursor(ctx, field.Selections, obj.Position())
+}
+func (ec *executionContext) fieldContext_ScorePosition_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ScorePosition", field, true, false, errors.New("field of type ScoreCursor does not have child fields"))
 }
 
 func (ec *executionContext) _SetEntityPayload_entity(ctx context.Context, field graphql.CollectedField, obj *model.SetEntityPayload) (ret graphql.Marshaler) {
@@ -39017,6 +39478,50 @@ func (ec *executionContext) fieldContext_Subscription_noteEvents(ctx context.Con
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Subscription_noteEvents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_scoreEvents(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_scoreEvents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().ScoreEvents(ctx, fc.Args["scoreId"].(gid.ID), fc.Args["after"].(*model.ScoreCursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.ScoreMessage) graphql.Marshaler {
+			return ec.marshalOScoreMessage2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreMessage(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_scoreEvents(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ScoreMessage does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_scoreEvents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -49406,6 +49911,40 @@ func (ec *executionContext) _ReviewEffortProblem(ctx context.Context, sel ast.Se
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of ReviewEffortProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _ScoreMessage(ctx context.Context, sel ast.SelectionSet, obj model.ScoreMessage) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.ScorePosition:
+		return ec._ScorePosition(ctx, sel, &obj)
+	case *model.ScorePosition:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ScorePosition(ctx, sel, obj)
+	case model.ScoreGap:
+		return ec._ScoreGap(ctx, sel, &obj)
+	case *model.ScoreGap:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ScoreGap(ctx, sel, obj)
+	case model.ScoreEvent:
+		return ec._ScoreEvent(ctx, sel, &obj)
+	case *model.ScoreEvent:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ScoreEvent(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of ScoreMessage must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -64927,6 +65466,367 @@ func (ec *executionContext) _ScoreEdge(ctx context.Context, sel ast.SelectionSet
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var scoreEventImplementors = []string{"ScoreEvent", "ScoreMessage"}
+
+func (ec *executionContext) _ScoreEvent(ctx context.Context, sel ast.SelectionSet, obj *model.ScoreEvent) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScoreEvent", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScoreEvent(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScoreEvent(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, scoreEventImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ScoreEvent")
+		case "cursor":
+			out.Values[i] = ec._ScoreEvent_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "type":
+			out.Values[i] = ec._ScoreEvent_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "at":
+			out.Values[i] = ec._ScoreEvent_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "scoreId":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ScoreEvent_scoreId(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "score":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ScoreEvent_score(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "version":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ScoreEvent_version(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "changed":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ScoreEvent_changed(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "snapshotId":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ScoreEvent_snapshotId(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "snapshot":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ScoreEvent_snapshot(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "by":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ScoreEvent_by(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var scoreGapImplementors = []string{"ScoreGap", "ScoreMessage"}
+
+func (ec *executionContext) _ScoreGap(ctx context.Context, sel ast.SelectionSet, obj *model.ScoreGap) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScoreGap", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScoreGap(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScoreGap(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, scoreGapImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ScoreGap")
+		case "message":
+			out.Values[i] = ec._ScoreGap_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var scorePageImplementors = []string{"ScorePage"}
 
 func (ec *executionContext) _ScorePage(ctx context.Context, sel ast.SelectionSet, obj *model.ScorePage) graphql.Marshaler {
@@ -65036,6 +65936,45 @@ func (ec *executionContext) _ScorePage(ctx context.Context, sel ast.SelectionSet
 			}
 
 			out.Values[i] = innerFunc(ctx, out)
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var scorePositionImplementors = []string{"ScorePosition", "ScoreMessage"}
+
+func (ec *executionContext) _ScorePosition(ctx context.Context, sel ast.SelectionSet, obj *model.ScorePosition) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ScorePosition", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendScorePosition(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ScorePosition(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, scorePositionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ScorePosition")
+		case "cursor":
+			out.Values[i] = ec._ScorePosition_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -65897,6 +66836,8 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 		return ec._Subscription_projectEvents(ctx, fields[0])
 	case "noteEvents":
 		return ec._Subscription_noteEvents(ctx, fields[0])
+	case "scoreEvents":
+		return ec._Subscription_scoreEvents(ctx, fields[0])
 	case "myQueue":
 		return ec._Subscription_myQueue(ctx, fields[0])
 	case "onlineCount":
@@ -71422,13 +72363,13 @@ func (ec *executionContext) marshalNNoteEdge2ᚕgithubᚗcomᚋtaggieᚋtaggie�
 	return ret
 }
 
-func (ec *executionContext) unmarshalNNoteEventType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐEventType(ctx context.Context, v any) (note.EventType, error) {
+func (ec *executionContext) unmarshalNNoteEventType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋeventᚐType(ctx context.Context, v any) (event.Type, error) {
 	tmp, err := scalar.UnmarshalString(v)
-	res := note.EventType(tmp)
+	res := event.Type(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNNoteEventType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐEventType(ctx context.Context, sel ast.SelectionSet, v note.EventType) graphql.Marshaler {
+func (ec *executionContext) marshalNNoteEventType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋeventᚐType(ctx context.Context, sel ast.SelectionSet, v event.Type) graphql.Marshaler {
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
@@ -72321,6 +73262,16 @@ func (ec *executionContext) marshalNScoreAccess2githubᚗcomᚋtaggieᚋtaggie�
 	return res
 }
 
+func (ec *executionContext) unmarshalNScoreCursor2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreCursor(ctx context.Context, v any) (model.ScoreCursor, error) {
+	var res model.ScoreCursor
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNScoreCursor2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreCursor(ctx context.Context, sel ast.SelectionSet, v model.ScoreCursor) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) marshalNScoreEdge2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreEdge(ctx context.Context, sel ast.SelectionSet, v model.ScoreEdge) graphql.Marshaler {
 	return ec._ScoreEdge(ctx, sel, &v)
 }
@@ -72351,6 +73302,23 @@ func (ec *executionContext) marshalNScoreEdge2ᚕgithubᚗcomᚋtaggieᚋtaggie�
 	return ret
 }
 
+func (ec *executionContext) unmarshalNScoreEventType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋeventᚐType(ctx context.Context, v any) (event.Type, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := event.Type(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNScoreEventType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋeventᚐType(ctx context.Context, sel ast.SelectionSet, v event.Type) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
 func (ec *executionContext) marshalNScorePage2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePage(ctx context.Context, sel ast.SelectionSet, v model.ScorePage) graphql.Marshaler {
 	return ec._ScorePage(ctx, sel, &v)
 }
@@ -72377,6 +73345,53 @@ func (ec *executionContext) unmarshalNScorePageInput2ᚕgithubᚗcomᚋtaggieᚋ
 func (ec *executionContext) unmarshalNScorePagesStep2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePagesStep(ctx context.Context, v any) (model.ScorePagesStep, error) {
 	res, err := ec.unmarshalInputScorePagesStep(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNScorePart2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐChangedPart(ctx context.Context, v any) (score.ChangedPart, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := score.ChangedPart(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNScorePart2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐChangedPart(ctx context.Context, sel ast.SelectionSet, v score.ChangedPart) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNScorePart2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐChangedPartᚄ(ctx context.Context, v any) ([]score.ChangedPart, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]score.ChangedPart, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNScorePart2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐChangedPart(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNScorePart2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐChangedPartᚄ(ctx context.Context, sel ast.SelectionSet, v []score.ChangedPart) graphql.Marshaler {
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNScorePart2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐChangedPart(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalNSetEntityInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐSetEntityInput(ctx context.Context, v any) (model.SetEntityInput, error) {
@@ -74992,6 +76007,29 @@ func (ec *executionContext) marshalOScoreConnection2ᚖgithubᚗcomᚋtaggieᚋt
 	return ec._ScoreConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOScoreCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreCursor(ctx context.Context, v any) (*model.ScoreCursor, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.ScoreCursor)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOScoreCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreCursor(ctx context.Context, sel ast.SelectionSet, v *model.ScoreCursor) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) marshalOScoreMessage2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreMessage(ctx context.Context, sel ast.SelectionSet, v model.ScoreMessage) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ScoreMessage(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOScorePage2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScorePageᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ScorePage) graphql.Marshaler {
 	if len(v) > 1 {
 		if m := lean.Write(ctx, &ec.plans, planned, "ScorePage", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
@@ -75787,6 +76825,13 @@ var waits = map[lean.Field]bool{
 	{Type: "Score", Name: "snapshots"}:             true,
 	{Type: "Score", Name: "items"}:                 true,
 	{Type: "Score", Name: "owner"}:                 true,
+	{Type: "ScoreEvent", Name: "scoreId"}:          true,
+	{Type: "ScoreEvent", Name: "score"}:            true,
+	{Type: "ScoreEvent", Name: "version"}:          true,
+	{Type: "ScoreEvent", Name: "changed"}:          true,
+	{Type: "ScoreEvent", Name: "snapshotId"}:       true,
+	{Type: "ScoreEvent", Name: "snapshot"}:         true,
+	{Type: "ScoreEvent", Name: "by"}:               true,
 	{Type: "Snapshot", Name: "score"}:              true,
 	{Type: "Snapshot", Name: "changes"}:            true,
 	{Type: "Subcategory", Name: "mergedInto"}:      true,

@@ -56,6 +56,7 @@ var AssumedSizes = map[string]int{
 	"Score.snapshots":                    20,
 	"ScoreChanges.annotations":           50,
 	"ScoreChanges.pages":                 50,
+	"ScoreEvent.changed":                 3,
 	"SetItemTagsPayload.tags":            20,
 	"TeamStatistics.users":               50,
 }
@@ -102,6 +103,7 @@ var MostElements = map[string]int{
 	"Score.snapshots":                    250,
 	"ScoreChanges.annotations":           2000,
 	"ScoreChanges.pages":                 500,
+	"ScoreEvent.changed":                 10,
 	"SetItemTagsPayload.tags":            20,
 	"TeamStatistics.users":               2000,
 	"TypedFinish.keywords":               20,

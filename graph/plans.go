@@ -995,12 +995,23 @@ var planned = map[string]lean.Type{
 		"cursor": {At: 1, Of: "", Resolved: false},
 		"node":   {At: 2, Of: "Score", Resolved: false},
 	}},
+	"ScoreEvent": {Implements: scoreEventImplementors, Fields: map[string]lean.TypeField{
+		"cursor": {At: 1, Of: "", Resolved: false},
+		"type":   {At: 2, Of: "", Resolved: false},
+		"at":     {At: 3, Of: "", Resolved: false},
+	}},
+	"ScoreGap": {Implements: scoreGapImplementors, Fields: map[string]lean.TypeField{
+		"message": {At: 1, Of: "", Resolved: false},
+	}},
 	"ScorePage": {Implements: scorePageImplementors, Fields: map[string]lean.TypeField{
 		"index":     {At: 1, Of: "", Resolved: false},
 		"name":      {At: 2, Of: "", Resolved: false},
 		"label":     {At: 3, Of: "", Resolved: false},
 		"item":      {At: 4, Of: "Item", Resolved: true},
 		"withdrawn": {At: 5, Of: "", Resolved: true},
+	}},
+	"ScorePosition": {Implements: scorePositionImplementors, Fields: map[string]lean.TypeField{
+		"cursor": {At: 1, Of: "", Resolved: false},
 	}},
 	"SetEntityPayload": {Implements: setEntityPayloadImplementors, Fields: map[string]lean.TypeField{
 		"entity":  {At: 1, Of: "Entity", Resolved: false},
@@ -7723,6 +7734,49 @@ func (ec *executionContext) appendScoreEdge(w *lean.Writer, p *lean.Plan, obj *m
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendScoreEvent(w *lean.Writer, p *lean.Plan, obj *model.ScoreEvent) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"ScoreEvent"`...)
+		case 1: // cursor
+			v := obj.Position()
+			if !w.Value(ec.marshalNScoreCursor2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreCursor(w.Context(), nil, v), false) {
+				return false
+			}
+		case 2: // type
+			w.B = scalar.AppendString(w.B, string(obj.Type))
+		case 3: // at
+			if (obj.At).IsZero() {
+				return false
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.At)
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendScoreGap(w *lean.Writer, p *lean.Plan, obj *model.ScoreGap) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"ScoreGap"`...)
+		case 1: // message
+			w.B = scalar.AppendString(w.B, obj.Message)
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendScorePage(w *lean.Writer, p *lean.Plan, obj *model.ScorePage) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -7763,6 +7817,25 @@ func (ec *executionContext) appendScorePage(w *lean.Writer, p *lean.Plan, obj *m
 				w.Null()
 			} else {
 				w.B = strconv.AppendBool(w.B, *v)
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendScorePosition(w *lean.Writer, p *lean.Plan, obj *model.ScorePosition) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"ScorePosition"`...)
+		case 1: // cursor
+			v := obj.Position()
+			if !w.Value(ec.marshalNScoreCursor2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreCursor(w.Context(), nil, v), false) {
+				return false
 			}
 		default:
 			return false
@@ -10962,6 +11035,45 @@ func (ec *executionContext) appendReviewEffortProblem(w *lean.Writer, f *lean.Pl
 		}
 		if p := w.Plan("EffortConflict", f); p != nil {
 			return ec.appendEffortConflict(w, p, obj)
+		}
+	}
+	return false
+}
+
+func (ec *executionContext) appendScoreMessage(w *lean.Writer, f *lean.Planned, v model.ScoreMessage) bool {
+	switch obj := v.(type) {
+	case model.ScorePosition:
+		if p := w.Plan("ScorePosition", f); p != nil {
+			return ec.appendScorePosition(w, p, &obj)
+		}
+	case *model.ScorePosition:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("ScorePosition", f); p != nil {
+			return ec.appendScorePosition(w, p, obj)
+		}
+	case model.ScoreGap:
+		if p := w.Plan("ScoreGap", f); p != nil {
+			return ec.appendScoreGap(w, p, &obj)
+		}
+	case *model.ScoreGap:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("ScoreGap", f); p != nil {
+			return ec.appendScoreGap(w, p, obj)
+		}
+	case model.ScoreEvent:
+		if p := w.Plan("ScoreEvent", f); p != nil {
+			return ec.appendScoreEvent(w, p, &obj)
+		}
+	case *model.ScoreEvent:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("ScoreEvent", f); p != nil {
+			return ec.appendScoreEvent(w, p, obj)
 		}
 	}
 	return false

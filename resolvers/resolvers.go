@@ -41,7 +41,7 @@ type Resolver struct {
 	FileTags  *filetag.Service
 	Archives  *archive.Service
 	Hub       *labelling.Hub[labelling.EventDetails] // what happens in projects
-	Following *follow.Hub                            // what happens to notes
+	Following *follow.Hub                            // what happens to notes and scores
 	Files     project.Presigner                      // where the files of imports and exports are
 	Cursors   *page.Codec
 }

@@ -268,24 +268,24 @@ func cleanupPK(day time.Time, shard uint32) string {
 	return fmt.Sprintf("CLEANUP#%s#%02d", day.UTC().Format(time.DateOnly), shard)
 }
 
-// NoteOutboxPK is NOTE_OUTBOX#<shard>: where the events of a note wait until they were told.
-func NoteOutboxPK(note string) string { return noteOutboxPK(noteShard(note)) }
+// OutboxPK is OUTBOX#<shard>: where the events of a note or a score wait until they were told.
+func OutboxPK(of string) string { return outboxPK(noteShard(of)) }
 
-// NoteOutboxPKs returns all partitions of the outbox of notes.
-func NoteOutboxPKs() []string {
+// OutboxPKs returns all partitions of the outbox.
+func OutboxPKs() []string {
 	all := make([]string, noteShards)
 	for shard := range all {
-		all[shard] = noteOutboxPK(uint32(shard))
+		all[shard] = outboxPK(uint32(shard))
 	}
 	return all
 }
 
-func noteOutboxPK(shard uint32) string { return fmt.Sprintf("NOTE_OUTBOX#%02d", shard) }
+func outboxPK(shard uint32) string { return fmt.Sprintf("OUTBOX#%02d", shard) }
 
-// NoteOutboxSK is <instant>#<note_id>#<type>#<user_id>: events sort by when they happened. Two of a note at the same instant differ in their type,
-// or in whose share they are about.
-func NoteOutboxSK(at time.Time, note, typ, user string) string {
-	return Instant(at) + "#" + escape(note) + "#" + typ + "#" + escape(user)
+// OutboxSK is <instant>#<kind>#<id>#<type>#<about>: events sort by when they happened. Two of an object at the same instant differ in their type, or in the
+// share or snapshot that they are about.
+func OutboxSK(at time.Time, kind, of, typ, about string) string {
+	return Instant(at) + "#" + kind + "#" + escape(of) + "#" + typ + "#" + escape(about)
 }
 
 // CleanupSK is NOTE#<note_id>.

@@ -53,10 +53,10 @@ func TestSpelling(t *testing.T) {
 		assert.Equal(t, want, got)
 	}
 	assert.Equal(t, "NOTE#n1", CleanupSK("n1"))
-	assert.Equal(t, "NOTE_OUTBOX#00", NoteOutboxPK("n1"))
-	assert.Contains(t, NoteOutboxPKs(), NoteOutboxPK("n2"))
-	assert.Len(t, NoteOutboxPKs(), 16)
-	assert.Equal(t, "2026-12-24T18:30:00.000Z#n%231#SHARED#u1", NoteOutboxSK(due, "n#1", "SHARED", "u1"))
+	assert.Equal(t, "OUTBOX#00", OutboxPK("n1"))
+	assert.Contains(t, OutboxPKs(), OutboxPK("n2"))
+	assert.Len(t, OutboxPKs(), 16)
+	assert.Equal(t, "2026-12-24T18:30:00.000Z#note#n%231#SHARED#u1", OutboxSK(due, "note", "n#1", "SHARED", "u1"))
 	assert.Equal(t, "NOTE#2026-12-24T17:30:00.000Z#n1", NoteSK(due.In(time.FixedZone("", 3600)).Add(-time.Hour), "n1"), "in UTC")
 }
 
@@ -125,7 +125,7 @@ func TestKeysDoNotCollide(t *testing.T) {
 		kinds := []string{ // all the sort keys in a user's partition
 			ProfileSK, NoteSK(when, x.a), TagSK(x.a, x.b), SharedSK(x.a), EndedShareSK(x.a), TombstoneSK(x.a), LocatorSK, UniqueEmailsSK, SubjectSK, RevokedSK, VersionSK(7),
 		}
-		partitions := []string{UserPK(x.a), EmailPK(x.a), NotePK(x.a), NoteHistoryPK(x.a), OwnerPK(x.a), IdempotencyPK(x.a), SubjectPK(x.a, x.b), CleanupPK(when, x.a), NoteOutboxPK(x.a)}
+		partitions := []string{UserPK(x.a), EmailPK(x.a), NotePK(x.a), NoteHistoryPK(x.a), OwnerPK(x.a), IdempotencyPK(x.a), SubjectPK(x.a, x.b), CleanupPK(when, x.a), OutboxPK(x.a)}
 		for _, keys := range [][]string{kinds, partitions} {
 			for i, k := range keys {
 				for _, other := range keys[:i] {

@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/dynamo/dynamotest"
+	"github.com/taggie/taggie/dynamo/notes"
+	"github.com/taggie/taggie/dynamo/outbox"
+	"github.com/taggie/taggie/internal/event"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/faultinject"
 	"github.com/taggie/taggie/internal/note"
@@ -16,19 +19,20 @@ import (
 // Each change leaves one event with its transaction, and costs nothing else; what changes nothing, or is refused, leaves none.
 func TestEachChangeLeavesOneEvent(t *testing.T) {
 	t.Parallel()
-	w, _, inj := dynamotest.OpenWorld(t)
+	w, db, inj := dynamotest.OpenWorld(t)
+	waiting := outbox.Store{DB: db, Owners: notes.Store{DB: db}.OwnersOf}
 	ada, asAda := w.SignUp("ada")
 	grace, asGrace := w.SignUp("grace")
 	n := w.Create(asAda, note.Create{Title: "first"})
-	var told []note.Event
-	leaves := func(want note.Event, do func() error) {
+	var told []event.Event
+	leaves := func(want event.Event, do func() error) {
 		t.Helper()
 		w.Clock.Advance(time.Second)
 		inj.Recorder().Reset()
 		require.NoError(t, do())
 		assert.Equal(t, 1, inj.Recorder().Count(faultinject.Operation("TransactWriteItems")))
 		assert.Zero(t, inj.Recorder().Count(faultinject.Operation("BatchWriteItem")))
-		all, err := w.Notes.ListOutbox(t.Context(), w.Clock.Now().Add(time.Minute), 100)
+		all, err := waiting.ListOutbox(t.Context(), w.Clock.Now().Add(time.Minute), 100)
 		require.NoError(t, err)
 		require.Len(t, all, len(told)+1)
 		last := all[len(told)]
@@ -37,16 +41,16 @@ func TestEachChangeLeavesOneEvent(t *testing.T) {
 		assert.Equal(t, want, last)
 		told = all
 	}
-	first, err := w.Notes.ListOutbox(t.Context(), w.Clock.Now().Add(time.Minute), 100)
+	first, err := waiting.ListOutbox(t.Context(), w.Clock.Now().Add(time.Minute), 100)
 	require.NoError(t, err)
 	require.Len(t, first, 1)
 	assert.Equal(t, note.Creation(n), first[0])
 	told = first
-	none, err := w.Notes.ListOutbox(t.Context(), n.CreatedAt, 100)
+	none, err := waiting.ListOutbox(t.Context(), n.CreatedAt, 100)
 	require.NoError(t, err)
 	assert.Empty(t, none, "it happened later")
 
-	leaves(note.Event{Type: note.Shared, Note: n.ID, Owner: ada, By: ada, With: grace}, func() error { w.Share(asAda, n.ID, grace, note.Edit); return nil })
+	leaves(event.Event{Kind: event.OfNote, Type: note.Shared, Of: string(n.ID), Owner: ada, By: ada, With: grace}, func() error { w.Share(asAda, n.ID, grace, note.Edit); return nil })
 	granted := w.Clock.Now()
 	w.Clock.Advance(time.Second)
 	for range 2 { // the same again changes nothing
@@ -55,15 +59,15 @@ func TestEachChangeLeavesOneEvent(t *testing.T) {
 		assert.Equal(t, granted, share.SharedAt)
 	}
 	second := "second"
-	leaves(note.Event{Type: note.Changed, Note: n.ID, Owner: ada, By: grace, Version: 2}, func() error {
+	leaves(event.Event{Kind: event.OfNote, Type: note.Changed, Of: string(n.ID), Owner: ada, By: grace, Version: 2}, func() error {
 		_, err := w.Rules.Update(asGrace, note.Update{ID: n.ID, Title: &second})
 		return err
 	})
-	leaves(note.Event{Type: note.Moved, Note: n.ID, Owner: ada, By: ada, Version: 3}, func() error {
+	leaves(event.Event{Kind: event.OfNote, Type: note.Moved, Of: string(n.ID), Owner: ada, By: ada, Version: 3}, func() error {
 		_, err := w.Rules.ChangeDeadline(asAda, note.ChangeDeadline{ID: n.ID, Deadline: w.Clock.Now()})
 		return err
 	})
-	leaves(note.Event{Type: note.Tagged, Note: n.ID, Owner: ada, By: ada, Version: 4}, func() error {
+	leaves(event.Event{Kind: event.OfNote, Type: note.Tagged, Of: string(n.ID), Owner: ada, By: ada, Version: 4}, func() error {
 		_, err := w.Rules.AddTags(asAda, note.ChangeTags{ID: n.ID, Tags: []string{"work"}})
 		return err
 	})
@@ -71,20 +75,20 @@ func TestEachChangeLeavesOneEvent(t *testing.T) {
 	require.NoError(t, err, "which changes nothing")
 	_, err = w.Rules.Delete(asGrace, note.Delete{ID: n.ID})
 	require.True(t, fault.Is(err, fault.Forbidden))
-	leaves(note.Event{Type: note.ShareEnded, Note: n.ID, Owner: ada, By: grace, With: grace}, func() error { // the outbox finds out whose it was
+	leaves(event.Event{Kind: event.OfNote, Type: note.ShareEnded, Of: string(n.ID), Owner: ada, By: grace, With: grace}, func() error { // the outbox finds out whose it was
 		return w.Rules.Unshare(asGrace, note.DeleteShare{Note: n.ID, User: grace})
 	})
-	leaves(note.Event{Type: note.Removed, Note: n.ID, Owner: ada, By: ada, Version: 4}, func() error {
+	leaves(event.Event{Kind: event.OfNote, Type: note.Removed, Of: string(n.ID), Owner: ada, By: ada, Version: 4}, func() error {
 		_, err := w.Rules.Delete(asAda, note.Delete{ID: n.ID})
 		return err
 	})
-	leaves(note.Event{Type: note.Undeleted, Note: n.ID, Owner: ada, By: ada, Version: 5}, func() error {
+	leaves(event.Event{Kind: event.OfNote, Type: note.Undeleted, Of: string(n.ID), Owner: ada, By: ada, Version: 5}, func() error {
 		_, err := w.Rules.Undelete(asAda, note.Undelete{ID: n.ID})
 		return err
 	})
-	require.NoError(t, w.Notes.DeleteOutbox(t.Context(), append(told, told[0])))
-	require.NoError(t, w.Notes.DeleteOutbox(t.Context(), told), "they are gone")
-	left, err := w.Notes.ListOutbox(t.Context(), w.Clock.Now().Add(time.Minute), 100)
+	require.NoError(t, waiting.DeleteOutbox(t.Context(), append(told, told[0])))
+	require.NoError(t, waiting.DeleteOutbox(t.Context(), told), "they are gone")
+	left, err := waiting.ListOutbox(t.Context(), w.Clock.Now().Add(time.Minute), 100)
 	require.NoError(t, err)
 	assert.Empty(t, left)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/event"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/note"
@@ -17,12 +18,12 @@ import (
 // Store keeps notes, versions, tags on notes, shares and tombstones, and the events that say what happened to them until those were told.
 type Store struct {
 	*dynamo.DB
-	Tell func(note.Event) // is called, and must not wait, when something has happened; nil where that is found in the outbox later
+	Tell func(event.Event) // is called, and must not wait, when something has happened; nil where that is found in the outbox later
 }
 
 // Store returns the parts of the domain's store, all of them Notes.
 func (db Store) Store() note.Store {
-	return note.Store{Reader: db, Lists: db, Writer: db, Shares: db, Outbox: db, Cleaner: db, Store: db}
+	return note.Store{Reader: db, Lists: db, Writer: db, Shares: db, Cleaner: db, Store: db}
 }
 
 const noSuchNote = "there is no such note"

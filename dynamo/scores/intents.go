@@ -63,7 +63,7 @@ func removeTask(i score.Intent) dynamo.Action {
 
 // dueIn is when an intent is settled by its task.
 func (db Store) dueIn(within time.Duration) time.Time {
-	return db.Now().UTC().Add(within).Truncate(time.Millisecond)
+	return db.instant().Add(within)
 }
 
 // intentRow is what a row tells of an intent.

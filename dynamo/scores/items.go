@@ -139,7 +139,7 @@ func (db Items) WithdrawItem(ctx context.Context, ref score.ItemRef, at time.Tim
 // Index: primary. Key: o = si:<owner> AND s = <item><project>; o = it:<owner> AND s = <score><item>.
 // Cost: 1 BatchGetItem and 1 TransactWriteItems of 2 rows.
 func (db Items) EndUse(ctx context.Context, ref score.ItemRef, by project.ID) error {
-	return Store(db).dropping(ctx, uses.By{Project: by}, []score.ItemRef{ref})
+	return Store{DB: db.DB}.dropping(ctx, uses.By{Project: by}, []score.ItemRef{ref})
 }
 
 // updateItem carries out an update of an item that exists, records the tasks and returns the item.

@@ -10,13 +10,17 @@ import (
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/event"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/score"
 )
 
-// Store keeps scores, their texts and snapshots, and which items they use.
-type Store struct{ *dynamo.DB }
+// Store keeps scores, their texts and snapshots, and which items they use. Each change of a score or a snapshot leaves an event in the outbox until it was told.
+type Store struct {
+	*dynamo.DB
+	Tell func(event.Event) // is called, and must not wait, when something has happened; nil where that is found in the outbox later
+}
 
 var _ score.Store = Store{}
 
@@ -192,5 +196,5 @@ var summary = dynamo.Projection{Expression: aws.String("#o, #s, d_hash, create_a
 // WithoutPages returns the store for reads of scores that need only their counts of pages and annotations. What it returns must
 // not be written back.
 func (db Store) WithoutPages() Store {
-	return Store{db.Projecting(dynamo.Projections{*db.Table(dynamo.ScoresTable): summary})}
+	return Store{DB: db.Projecting(dynamo.Projections{*db.Table(dynamo.ScoresTable): summary})}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/dynamo/outbox"
 	"github.com/taggie/taggie/dynamo/uses"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
@@ -50,9 +51,9 @@ func nameRow(s score.Snapshot) dynamo.Action {
 // Index: primary. Key: o = sc:<owner> AND s = main:<score> on condition that it exists, may have one more, and shows snapshots of its version;
 // snap:<score><snapshot> and name:<score><name> on condition that there is none; todo:<score><snapshot>; a task; o = si:<owner> AND
 // s = <item><snapshot> on condition that there is none, and o = it:<owner> AND s = <score><item> on condition that it exists.
-// Cost: 1 TransactWriteItems of 5 rows and two per item; with more than 42 items 1 TransactWriteItems per 44 of them besides.
+// The event in the outbox. Cost: 1 TransactWriteItems of 6 rows and two per item; with more than 42 items 1 TransactWriteItems per 44 of them besides.
 func (db Store) CommitSnapshot(ctx context.Context, s score.Snapshot, i score.Intent, once idempotency.Key) error {
-	by := uses.By{Score: s.Score, Snapshot: s.ID}
+	by, e := uses.By{Score: s.Score, Snapshot: s.ID}, score.SnapshotEvent(score.SnapshotCreated, s, s.CreatedAt)
 	one := roomForOne(s.Score)
 	one.Update = "SET s_count = if_not_exists(s_count, :none) + :one"
 	one.Values[":none"], one.Values[":one"] = dynamo.Number(0), dynamo.Number(1)
@@ -67,7 +68,7 @@ func (db Store) CommitSnapshot(ctx context.Context, s score.Snapshot, i score.In
 	}
 	final := []dynamo.Action{one,
 		{Table: dynamo.ScoresTable, Item: snapshotRow(s), Condition: "attribute_not_exists(o)", Failed: func(dynamo.Attrs) error { return errTooLate }},
-		nameRow(s), becomes(i, existing), removeTask(i)}
+		nameRow(s), becomes(i, existing), removeTask(i), outbox.Put(e)}
 	items := i.Items
 	if len(final)+2*len(items) > db.Prepared {
 		for from, step := 0, max((db.Prepared-1)/2, 1); from < len(items); from += step {
@@ -78,7 +79,7 @@ func (db Store) CommitSnapshot(ctx context.Context, s score.Snapshot, i score.In
 		}
 		items = nil
 	}
-	return db.taking(ctx, by, items, final, once)
+	return db.told(e, db.taking(ctx, by, items, final, once))
 }
 
 // ofName is an action on a snapshot on condition of its name.
@@ -105,7 +106,7 @@ func removeSnapshot(s score.Snapshot) []dynamo.Action {
 // RenameSnapshot changes the name and moves the row that keeps it unique.
 //
 // Index: primary. Key: o = sc:<owner> AND s = snap:<score><snapshot> on condition of its name; name:<score><name> of both names, on
-// condition that there is none of the new one. Cost: 1 TransactWriteItems of 3 rows.
+// condition that there is none of the new one; the event in the outbox. Cost: 1 TransactWriteItems of 4 rows.
 func (db Store) RenameSnapshot(ctx context.Context, before, after score.Snapshot, once idempotency.Key) error {
 	if before.Name == after.Name {
 		return db.Transact(ctx, nil, once)
@@ -114,11 +115,12 @@ func (db Store) RenameSnapshot(ctx context.Context, before, after score.Snapshot
 	row := ofName(before, attempt)
 	row.Update, row.Names = "SET snapname = :after, update_at = :at, #attempt = :attempt", map[string]string{"#attempt": "_attempt"}
 	row.Values[":after"], row.Values[":at"], row.Values[":attempt"] = dynamo.Str(after.Name), dynamo.Str(keys.Instant(after.UpdatedAt)), dynamo.Str(attempt)
-	err := db.Transact(ctx, []dynamo.Action{row, nameRow(after), {Table: dynamo.ScoresTable, Key: snapshotNameKey(before.Score, before.Name), Remove: true}}, once)
+	e := score.SnapshotEvent(score.SnapshotRenamed, after, after.UpdatedAt)
+	err := db.Transact(ctx, []dynamo.Action{row, nameRow(after), {Table: dynamo.ScoresTable, Key: snapshotNameKey(before.Score, before.Name), Remove: true}, outbox.Put(e)}, once)
 	if errors.Is(err, dynamo.ErrDone) {
-		return nil
+		err = nil
 	}
-	return err
+	return db.told(e, err)
 }
 
 // oneFewer counts one snapshot less, on condition that the score hides those that it did.
@@ -142,7 +144,7 @@ func oneFewer(of score.Score, s score.Snapshot) dynamo.Action {
 // DeleteSnapshot lets the snapshot disappear; its intent, which knows its items, is to be settled.
 //
 // Index: primary. Key: o = sc:<owner> AND s = todo:<score><snapshot>, snap:<score><snapshot> on condition of its name, name:<score><name>,
-// main:<score> on condition that it exists and hides the snapshots that it did; a task. Cost: 1 GetItem, 1 TransactWriteItems of 5 rows; of a snapshot that another program
+// main:<score> on condition that it exists and hides the snapshots that it did; a task; the event in the outbox. Cost: 1 GetItem, 1 TransactWriteItems of 6 rows; of a snapshot that another program
 // put, also 1 Query of o = si:<owner>, one more per started megabyte of keys.
 func (db Store) DeleteSnapshot(ctx context.Context, of score.Score, s score.Snapshot, once idempotency.Key) (score.Intent, error) {
 	r, found, err := db.intent(ctx, s.Score, s.ID)
@@ -152,14 +154,15 @@ func (db Store) DeleteSnapshot(ctx context.Context, of score.Score, s score.Snap
 	if err != nil {
 		return score.Intent{}, err
 	}
-	fewer := oneFewer(of, s)
+	e := score.SnapshotEvent(score.SnapshotDeleted, s, db.instant())
+	gone := append([]dynamo.Action{oneFewer(of, s), outbox.Put(e)}, removeSnapshot(s)...)
 	if !found {
 		foreign, err := db.foreignSnapshots(ctx, []score.SnapshotID{s.SnapshotID})
 		if err != nil {
 			return score.Intent{}, err
 		}
 		i := foreign[0]
-		return i, db.Transact(ctx, append(append(putIntent(i, ending), fewer), removeSnapshot(s)...), once)
+		return i, db.told(e, db.Transact(ctx, append(putIntent(i, ending), gone...), once))
 	}
 	i := r.Intent
 	i.Due = db.dueIn(task.Lease)
@@ -173,11 +176,11 @@ func (db Store) DeleteSnapshot(ctx context.Context, of score.Score, s score.Snap
 			}
 			return fault.New(fault.NotFound, noSuchSnapshot)
 		}}
-	err = db.Transact(ctx, append([]dynamo.Action{end, fewer, dynamo.TaskAction(i.Task())}, removeSnapshot(s)...), once)
+	err = db.Transact(ctx, append([]dynamo.Action{end, dynamo.TaskAction(i.Task())}, gone...), once)
 	if errors.Is(err, dynamo.ErrDone) {
 		err = nil
 	}
-	return i, err
+	return i, db.told(e, err)
 }
 
 // foreignSnapshots are the intents of snapshots that have none, since another program put them: which items they use is told by

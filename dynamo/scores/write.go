@@ -5,12 +5,15 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/dynamo/outbox"
 	"github.com/taggie/taggie/dynamo/uses"
+	"github.com/taggie/taggie/internal/event"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/score"
@@ -69,8 +72,8 @@ func (db Store) CreateScore(ctx context.Context, s score.Score, texts []score.Te
 
 // UpdateScore changes what differs, and leaves alone how many snapshots there are.
 //
-// Index: primary. Key: as for CreateScore, main:<score> on condition of its version, pub:<score> where that changes. Cost: as for CreateScore, with 1 TransactWriteItems per
-// 90 texts; with what is used no more it is removed in 1 TransactWriteItems per 90 texts and per 45 items, and 1
+// Index: primary. Key: as for CreateScore, main:<score> on condition of its version, pub:<score> where that changes; the event in the outbox. Cost: as for
+// CreateScore, with 1 TransactWriteItems per 90 texts; with what is used no more it is removed in 1 TransactWriteItems per 90 texts and per 45 items, and 1
 // BatchGetItem per 100 items.
 func (db Store) UpdateScore(ctx context.Context, before, after score.Score, texts []score.Text, once idempotency.Key) error {
 	if before.Version == after.Version { // nothing to change, but perhaps a key to record
@@ -94,8 +97,9 @@ func (db Store) UpdateScore(ctx context.Context, before, after score.Score, text
 	if before.Version == dynamo.FirstVersion && after.Access == score.Public {
 		was = score.Private // beside the row of another program there is none that tells that it is public
 	}
-	c.flip = append(append([]dynamo.Action{isCurrent}, publishing(after.Ref, was, after.Access)...), db.reshown(before, after)...)
-	return c.carryOut(ctx)
+	e := score.Alteration(before, after)
+	c.flip = append(append([]dynamo.Action{isCurrent, outbox.Put(e)}, publishing(after.Ref, was, after.Access)...), db.reshown(before, after)...)
+	return db.told(e, c.carryOut(ctx))
 }
 
 // hide changes which snapshots others than the owner see, where that changes. Those that they do not see from now on are counted by how many there
@@ -119,16 +123,28 @@ func hide(a *dynamo.Action, before, after score.Score) {
 // DeleteScore removes the row of a score, by which everything else of it becomes nobody's.
 //
 // Index: primary. Key: o = sc:<owner> AND s = main:<score> on condition of its version; pub:<score> of a public one; summary;
-// todo:<score><intent>; a task. Cost: 1 TransactWriteItems of 4 or 5 rows; of a public score with pages 7.
+// todo:<score><intent>; a task; the event in the outbox. Cost: 1 TransactWriteItems of 5 or 6 rows; of a public score with pages 8.
 func (db Store) DeleteScore(ctx context.Context, s score.Score, once idempotency.Key) (score.Intent, error) {
 	i := score.Intent{Score: s.Ref, ID: uuid.NewString(), Kind: score.Deleting, Items: s.Items(), Version: s.Version + 1, Due: db.dueIn(task.Lease)}
 	c := scoreChange{Ref: s.Ref, before: s.Version}
 	isCurrent := c.isCurrent()
 	isCurrent.Remove = true
-	actions := append(putIntent(i, ending), isCurrent, countScores(s.Owner, -1))
+	e := score.Deletion(s, db.instant())
+	actions := append(putIntent(i, ending), isCurrent, countScores(s.Owner, -1), outbox.Put(e))
 	actions = append(actions, publishing(s.Ref, s.Access, score.Private)...)
-	return i, db.Transact(ctx, append(actions, db.reshown(s, score.Score{})...), once)
+	return i, db.told(e, db.Transact(ctx, append(actions, db.reshown(s, score.Score{})...), once))
 }
+
+// told tells the event of a change that has succeeded, whose event is in the outbox since then. It returns the error of the change.
+func (db Store) told(e event.Event, err error) error {
+	if err == nil && db.Tell != nil {
+		db.Tell(e)
+	}
+	return err
+}
+
+// instant is now, as events keep it.
+func (db Store) instant() time.Time { return db.Now().UTC().Truncate(time.Millisecond) }
 
 // reshown records the intent to tell of items that everybody may read after the change, or not any more.
 func (db Store) reshown(before, after score.Score) []dynamo.Action {

@@ -17,6 +17,7 @@ const scalars = {
   Cursor: 'string',
   EventCursor: 'string',
   NoteCursor: 'string',
+  ScoreCursor: 'string',
   Int64: 'number', // exact up to 2^53 only, as JSON.parse reads it
   IndexKey: 'string | number',
   JSON: 'Record<string, unknown>',

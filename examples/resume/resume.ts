@@ -27,12 +27,12 @@ export interface ResumeOptions {
 }
 
 /**
- * The messages of `projectEvents` or `noteEvents`, each once and in their order. When the connection is cut, it goes on
+ * The messages of `projectEvents`, `noteEvents` or `scoreEvents`, each once and in their order. When the connection is cut, it goes on
  * behind the last one that came. When the server no longer has what comes behind it, or somebody did not keep up, a gap
- * says so. Of a project, a new snapshot follows: put it in the place of what you have. Of notes, a new position follows.
+ * says so. Of a project, a new snapshot follows: put it in the place of what you have. Of notes and of a score, a new position follows.
  *
  * Connections are the client's business: how often it tries again, and with which token. Errors that will not pass are thrown.
- * It ends when the server says that there is nothing more to follow: the caller has left the project. A store that is away does not end it.
+ * It ends when the server says that there is nothing more to follow: the caller has left the project, or may no longer read the score. A store that is away does not end it.
  *
  * @param document has this one field, with `after: $after`, in which each type has its `__typename` and its `cursor`.
  */

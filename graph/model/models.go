@@ -1733,6 +1733,14 @@ func (ScoreConflict) IsDeleteScoreProblem() {}
 
 func (ScoreConflict) IsRestoreSnapshotProblem() {}
 
+// Events were missed. A `ScorePosition` follows; read the score again after it.
+type ScoreGap struct {
+	// A sentence for people.
+	Message string `json:"message"`
+}
+
+func (ScoreGap) IsScoreMessage() {}
+
 // A new page.
 type ScorePageInput struct {
 	// The id of an `Item` of the caller.

@@ -85,7 +85,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	a.Labelling = newLabeller(s, cfg, metrics, log)
 	a.Following = newFollowing(a.Labelling.Queue, s, cfg, metrics, log)
 	usersStore, notesStore, entitiesStore := users.Store{DB: s.DB}, notes.Store{DB: s.DB, Tell: a.Following.Teller.Tell}, entities.Store{DB: s.DB}
-	projectsStore, scoresStore, itemsStore := projects.Store{DB: s.DB}, scores.Store{DB: s.DB}, scores.Items{DB: s.DB}
+	projectsStore, scoresStore, itemsStore := projects.Store{DB: s.DB}, scores.Store{DB: s.DB, Tell: a.Following.Teller.Tell}, scores.Items{DB: s.DB}
 	inRedis := edge.Redis{Client: s.Redis, Prefix: cfg.RedisPrefix}
 	news := edge.NewNews(inRedis, "revocations", cfg.TablePrefix+"users")
 	users := user.NewService(user.Options{
@@ -196,7 +196,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	return a, err
 }
 
-// CloseStreams ends what tells subscribers of projects and notes.
+// CloseStreams ends what tells subscribers of projects, notes and scores.
 func (a *Application) CloseStreams() {
 	a.Labelling.Hub.Close()
 	a.Following.Hub.Close()

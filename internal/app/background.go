@@ -24,8 +24,8 @@ func (a *Application) work(ctx context.Context) {
 	}
 	running.Go(func() {
 		jobs.Run(ctx, a.Log,
-			jobs.Job{Name: "tell what was left in the outbox of notes", Every: leftEvery, Do: a.Following.Relay},
-			jobs.Job{Name: "measure how late events of notes are", Every: backlogEvery, Do: a.Following.countLate},
+			jobs.Job{Name: "tell what was left in the outbox", Every: leftEvery, Do: a.Following.Relay},
+			jobs.Job{Name: "measure how late events are", Every: backlogEvery, Do: a.Following.countLate},
 		)
 	})
 	running.Go(func() { a.Tasks.Run(ctx) })

@@ -196,7 +196,7 @@ func (a *Application) Serve(ctx context.Context, listener net.Listener, started 
 		jobs.Run(working, a.Log, jobs.Job{Name: "ask Redis the time", Every: timeEvery, Do: a.Labelling.AskTime})
 	})
 	running.Go(func() {
-		jobs.Run(working, a.Log, jobs.Job{Name: "remove what was told of notes from the outbox", Every: sweepEvery, Do: a.Following.Teller.Sweep})
+		jobs.Run(working, a.Log, jobs.Job{Name: "remove what was told from the outbox", Every: sweepEvery, Do: a.Following.Teller.Sweep})
 	})
 	running.Go(func() { started(background) })
 	defer running.Wait()

@@ -11,46 +11,46 @@ import (
 	"strings"
 )
 
-// Cursor is where a user is among the own events, and among those of each owner who shares notes with the user.
+// Cursor is where a follower is: in one stream, that of the user's notes or of the score, and in those of each owner who shares notes with the user.
 type Cursor struct {
-	user   mark
+	of     mark
 	Own    string
 	Owners map[mark]string
 }
 
-// mark stands for a user: who resumes knows the owners. It has eight bytes, so that a cursor with 300 owners fits into a header, of which proxies
+// mark stands for a stream: who resumes knows them. It has eight bytes, so that a cursor with 300 owners fits into a header, of which proxies
 // take 8 KB.
 type mark [8]byte
 
-func markOf(u UserID) (m mark) {
+func markOf(s Stream) (m mark) {
 	hash := fnv.New64a()
-	_, _ = hash.Write([]byte(u)) // never fails
+	_, _ = hash.Write([]byte(s.String())) // never fails
 	return mark(hash.Sum(m[:0]))
 }
 
-// cursorOf returns the cursor of a user with these positions.
-func cursorOf(u UserID, positions map[UserID]string) Cursor {
-	c := Cursor{user: markOf(u), Own: positions[u], Owners: make(map[mark]string, len(positions))}
+// cursorOf returns the cursor of a stream and of others that belong to it, with these positions.
+func cursorOf(own Stream, positions map[Stream]string) Cursor {
+	c := Cursor{of: markOf(own), Own: positions[own], Owners: make(map[mark]string, len(positions))}
 	for owner, at := range positions {
-		if owner != u {
+		if owner != own {
 			c.Owners[markOf(owner)] = at
 		}
 	}
 	return c
 }
 
-// Of reports whether the cursor is one of the user.
-func (c Cursor) Of(u UserID) bool { return c.user == markOf(u) }
+// Of reports whether the cursor is one of the stream.
+func (c Cursor) Of(s Stream) bool { return c.of == markOf(s) }
 
-// at returns the position among the events of an owner, "" where it has none.
-func (c Cursor) at(owner UserID) string { return c.Owners[markOf(owner)] }
+// at returns the position in the stream of an owner, "" where it has none.
+func (c Cursor) at(owner Stream) string { return c.Owners[markOf(owner)] }
 
 // cursorForm is the first byte of each cursor: another one would be of a later form.
 const cursorForm = 1
 
 // String writes the cursor as clients have it.
 func (c Cursor) String() string {
-	b := appendPosition(append([]byte{cursorForm}, c.user[:]...), c.Own)
+	b := appendPosition(append([]byte{cursorForm}, c.of[:]...), c.Own)
 	for _, owner := range slices.SortedFunc(maps.Keys(c.Owners), func(a, b mark) int { return slices.Compare(a[:], b[:]) }) {
 		b = appendPosition(append(b, owner[:]...), c.Owners[owner])
 	}
@@ -70,7 +70,7 @@ func appendPosition(b []byte, id string) []byte {
 // maxCursor is the most bytes that a cursor with as many owners as there may be can have.
 const maxCursor = 1 + (1+MaxOwners)*(len(mark{})+2*binary.MaxVarintLen64)
 
-var errCursor = errors.New("this is not a cursor of the events of notes")
+var errCursor = errors.New("this is not a cursor of these events")
 
 // ParseCursor reads a cursor.
 func ParseCursor(s string) (Cursor, error) {
@@ -100,7 +100,7 @@ func ParseCursor(s string) (Cursor, error) {
 		b = b[n+m:]
 		at := strconv.FormatUint(ms, 10) + "-" + strconv.FormatUint(seq, 10)
 		if first {
-			c.user, c.Own = of, at
+			c.of, c.Own = of, at
 		} else {
 			c.Owners[of] = at
 		}

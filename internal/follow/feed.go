@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// ringSize is how many events of a user a process keeps for those who follow them. Who is further behind reads them alone.
+	// ringSize is how many events of a stream a process keeps for those who follow them. Who is further behind reads them alone.
 	ringSize = 128
 	// readAtOnce is how many events are read at once, at most.
 	readAtOnce = 100
@@ -18,20 +18,20 @@ const (
 	lookEvery = 30 * time.Second
 )
 
-// feed reads the events of one user while anybody follows them, once for all who do. It reads when there are news.
+// feed reads one stream while anybody follows it, once for all who do. It reads when there are news.
 type feed struct {
 	hub       *Hub
-	of        UserID
+	of        Stream
 	cancel    context.CancelFunc
 	listeners int           // guarded by the hub's lock
 	news      chan struct{} // holds one when there may be events
 
 	mu        sync.Mutex
 	begun     bool
-	failed    error              // why nobody reads any more
-	base      string             // the position before those in the ring
-	ring      []Entry            // the last events
-	followers map[*follower]bool // who are told when any of this changes
+	failed    error            // why nobody reads any more
+	base      string           // the position before those in the ring
+	ring      []Entry          // the last events
+	followers map[*reader]bool // who are told when any of this changes
 }
 
 // nudge has the feed look for events.
@@ -55,7 +55,7 @@ func (f *feed) run(ctx context.Context) {
 		case failing.IsZero():
 			failing, wait = time.Now(), shortestPause
 		case time.Since(failing) > f.hub.o.Patience:
-			f.hub.o.Log.ErrorContext(ctx, "the events of notes cannot be read; who follows them is sent away", "error", err)
+			f.hub.o.Log.ErrorContext(ctx, "events cannot be read; who follows them is sent away", "error", err, "of", f.of.String())
 			return
 		default:
 			wait = min(2*wait, longestPause)
@@ -113,11 +113,20 @@ func (f *feed) read(ctx context.Context) error {
 			return err
 		}
 		if len(entries) > 0 {
+			dated(entries)
 			f.change(func() { f.add(entries) })
 		}
 		if len(entries) < readAtOnce {
 			return nil
 		}
+	}
+}
+
+// dated says of entries that they are there by now.
+func dated(entries []Entry) {
+	now := time.Now()
+	for i := range entries {
+		entries[i].read = now
 	}
 }
 

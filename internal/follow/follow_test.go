@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/event"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/note"
 )
@@ -71,7 +72,7 @@ func TestACursorOutlivesEverythingButTheEvents(t *testing.T) {
 	parsed, err := ParseCursor(text)
 	require.NoError(t, err)
 	assert.Equal(t, *at, parsed)
-	var all []note.Event
+	var all []event.Event
 	for range 3 * ringSize { // more than are kept in memory
 		all = append(all, change("ada", "n1"))
 	}
@@ -142,7 +143,7 @@ func TestAnOutageIsWaitedFor(t *testing.T) {
 	}
 	setAway(true)
 	e := change("ada", "n1")
-	w.outbox = []note.Event{e}
+	w.outbox = []event.Event{e}
 	require.Error(t, w.Relay(t.Context()))
 	assert.Len(t, w.outbox, 1)
 	late, err := w.Late(t.Context())
@@ -175,7 +176,7 @@ func TestWhatIsToldIsRemovedInBatches(t *testing.T) {
 	assert.Equal(t, 1, w.deletes)
 	require.NoError(t, w.Sweep(t.Context()))
 	assert.Equal(t, 1, w.deletes, "there is nothing more")
-	assert.Len(t, w.streams["ada"], 31, "one for each, and the beginning")
+	assert.Len(t, w.streams[NotesOf("ada")], 31, "one for each, and the beginning")
 	for range 30 {
 		assert.NotNil(t, next(t, told).Event)
 	}
@@ -222,7 +223,7 @@ func TestCursorsAreOfTheirUser(t *testing.T) {
 
 func FuzzCursor(f *testing.F) {
 	f.Add("")
-	f.Add(cursorOf("ada", map[UserID]string{"ada": "1-2", "bob": "18446744073709551615-0"}).String())
+	f.Add(cursorOf(NotesOf("ada"), map[Stream]string{NotesOf("ada"): "1-2", NotesOf("bob"): "18446744073709551615-0"}).String())
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := ParseCursor(text)
 		if err != nil {
@@ -235,9 +236,9 @@ func FuzzCursor(f *testing.F) {
 }
 
 func ExampleCursor() {
-	c := cursorOf("bob", map[UserID]string{"bob": "1764250000000-0", "ada": "1764250000001-3"})
+	c := cursorOf(NotesOf("bob"), map[Stream]string{NotesOf("bob"): "1764250000000-0", NotesOf("ada"): "1764250000001-3"})
 	parsed, err := ParseCursor(c.String())
-	fmt.Println(parsed.Own, parsed.at("ada"), parsed.Of("bob"), err)
+	fmt.Println(parsed.Own, parsed.at(NotesOf("ada")), parsed.Of(NotesOf("bob")), err)
 	// Output: 1764250000000-0 1764250000001-3 true <nil>
 }
 

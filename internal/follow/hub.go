@@ -2,21 +2,24 @@ package follow
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/taggie/taggie/internal/domain"
+	"github.com/taggie/taggie/internal/event"
 	"github.com/taggie/taggie/internal/fault"
-	"github.com/taggie/taggie/internal/note"
+	"github.com/taggie/taggie/internal/score"
 )
 
 // Patience is how long a store may fail before those who wait for it are sent away, unless the hub is told otherwise.
 const Patience = 30 * time.Second
 
-// Hub tells followers what happens to the notes that they may read. However many follow the notes of a user, one goroutine of the process reads their events.
-// A follower is a position among the events of each user whose notes it may read, and a goroutine that waits: it costs the same however slow it is, and who is
+// Hub tells followers what happens to the notes and scores that they may read. However many follow a stream, one goroutine of the process reads it.
+// A follower is a position in each stream of which it may be told, and a goroutine that waits: it costs the same however slow it is, and who is
 // too slow is told that events were missed.
 type Hub struct {
 	o      HubOptions
@@ -25,8 +28,10 @@ type Hub struct {
 	slots  chan struct{} // taken while something is read from Redis
 
 	mu        sync.Mutex // guards what follows; no other lock is taken under it
-	feeds     map[UserID]*feed
-	listeners map[UserID]*listener
+	feeds     map[Stream]*feed
+	listeners map[UserID]*listener[*look]     // to notes
+	scores    map[score.Ref]*listener[*sight] // that are followed
+	ofScores  map[UserID]int                  // how often each user follows scores
 	listening bool
 	closed    bool
 	all       sync.WaitGroup // feeds and followers; it grows under mu, and not once closed
@@ -37,17 +42,19 @@ type HubOptions struct {
 	Streams  Streams
 	News     News
 	Shares   Shares
-	Patience time.Duration // how long a store may fail before those who wait for it are sent away; [Patience] by default
-	Missed   func()        // is told each time that a follower missed events; not of one that resumes with a cursor that is too old
+	Scores   Scores
+	Patience time.Duration    // how long a store may fail before those who wait for it are sent away; [Patience] by default
+	Missed   func(event.Kind) // is told each time that a follower missed events; not of one that resumes with a cursor that is too old
 	Log      *slog.Logger
 }
 
 // Told is what a follower gets: a position, with an event or a gap before it.
 type Told struct {
 	Cursor func() Cursor // where the follower is then
-	Event  *note.Event
-	Gap    bool      // events were missed; a position follows
-	Looked time.Time // when reading began what is shared, for an event that rests upon that; zero otherwise
+	Event  *event.Event
+	Gap    bool         // events were missed; a position follows
+	Looked time.Time    // when reading began what an event rests upon: what is shared, or the score; zero for others
+	Score  *score.Score // as it was seen then, for an event of a score that the viewer may read
 }
 
 // NewHub returns a hub. It does nothing until somebody listens; it has to be closed.
@@ -56,9 +63,9 @@ func NewHub(o HubOptions) *Hub {
 		o.Patience = Patience
 	}
 	if o.Missed == nil {
-		o.Missed = func() {}
+		o.Missed = func(event.Kind) {}
 	}
-	h := &Hub{o: o, slots: make(chan struct{}, atOnce), feeds: map[UserID]*feed{}, listeners: map[UserID]*listener{}}
+	h := &Hub{o: o, slots: make(chan struct{}, atOnce), feeds: map[Stream]*feed{}, listeners: map[UserID]*listener[*look]{}, scores: map[score.Ref]*listener[*sight]{}, ofScores: map[UserID]int{}}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
 }
@@ -83,7 +90,7 @@ func (h *Hub) Listen(ctx context.Context, after *Cursor) (<-chan Told, error) {
 	if err != nil {
 		return nil, err
 	}
-	if after != nil && !after.Of(me) {
+	if after != nil && !after.Of(NotesOf(me)) {
 		return nil, fault.Invalidf("after", "this is the cursor of another user")
 	}
 	began := time.Now()
@@ -91,37 +98,44 @@ func (h *Hub) Listen(ctx context.Context, after *Cursor) (<-chan Told, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &follower{hub: h, me: me, counted: counted, after: after, out: make(chan Told), wake: make(chan struct{}, 1), dirty: map[UserID]bool{}, feeds: map[UserID]*feed{}, positions: map[UserID]string{}}
+	f := &follower{reader: newReader(h, NotesOf(me)), me: me, counted: counted, after: after}
+	f.rules = f
+	exit := func() { h.exit(me) }
 	if err := f.look(ctx, began); err != nil {
-		h.exit(me)
+		exit()
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	return f.out, h.follow(ctx, f.reader, exit, f.run)
+}
+
+// follow runs a reader until it cannot go on, the context ends, or the hub is closed; exit is called then. Unavailable when the hub is closed already.
+func (h *Hub) follow(ctx context.Context, r *reader, exit func(), run func(context.Context) error) error {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	if h.closed {
-		cancel()
-		h.uncount(me)
-		return nil, fault.New(fault.Unavailable, "the server is about to stop; try again in a moment")
+		h.mu.Unlock()
+		exit()
+		return fault.New(fault.Unavailable, "the server is about to stop; try again in a moment")
 	}
+	defer h.mu.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
 	if !h.listening {
 		h.listening = true
-		h.all.Go(func() { guard(h.ctx, h.o.Log, "listening to news of notes", h.listen) })
+		h.all.Go(func() { guard(h.ctx, h.o.Log, "listening to news of events", h.listen) })
 	}
 	stop := context.AfterFunc(h.ctx, cancel)
 	h.all.Go(func() {
-		defer h.exit(me)
+		defer exit()
 		defer cancel()
 		defer stop()
-		defer close(f.out)
-		defer f.leaveAll()
-		guard(ctx, h.o.Log, "telling somebody of notes", func() {
-			if err := f.run(ctx); err != nil && ctx.Err() == nil {
-				h.o.Log.WarnContext(ctx, "who follows notes is sent away", "error", err)
+		defer close(r.out)
+		defer r.leaveAll()
+		guard(ctx, h.o.Log, "telling somebody of events", func() {
+			if err := run(ctx); err != nil && !errors.Is(err, errOver) && ctx.Err() == nil {
+				h.o.Log.WarnContext(ctx, "a follower is sent away", "of", r.own.String(), "error", err)
 			}
 		})
 	})
-	return f.out, nil
+	return nil
 }
 
 // listen has the feeds read when there are news.
@@ -135,31 +149,32 @@ func (h *Hub) listen() {
 			}
 			return nil
 		}, func(_ context.Context, id string, _ time.Time) error {
+			kind, of, _ := strings.Cut(id, ":")
 			h.mu.Lock()
 			defer h.mu.Unlock()
-			if f := h.feeds[UserID(id)]; f != nil {
+			if f := h.feeds[Stream{event.Kind(kind), of}]; f != nil {
 				f.nudge()
 			}
 			return nil
 		})
 		if err != nil {
-			h.o.Log.WarnContext(h.ctx, "news of notes do not come; events are looked for", "error", err)
+			h.o.Log.WarnContext(h.ctx, "news of events do not come; events are looked for", "error", err)
 		}
 		_ = pause(h.ctx, longestPause)
 	}
 }
 
-// join makes a follower one of those who are told of a user's events.
-func (h *Hub) join(of UserID, who *follower) *feed {
+// join makes a reader one of those who are told of a stream.
+func (h *Hub) join(of Stream, who *reader) *feed {
 	h.mu.Lock()
 	f := h.feeds[of]
 	if f == nil {
 		ctx, cancel := context.WithCancel(h.ctx)
-		f = &feed{hub: h, of: of, cancel: cancel, news: make(chan struct{}, 1), followers: map[*follower]bool{}}
+		f = &feed{hub: h, of: of, cancel: cancel, news: make(chan struct{}, 1), followers: map[*reader]bool{}}
 		h.feeds[of] = f
 		h.all.Go(func() {
 			defer f.end()
-			guard(ctx, h.o.Log, "reading the events of notes", func() { f.run(ctx) })
+			guard(ctx, h.o.Log, "reading events", func() { f.run(ctx) })
 		})
 	}
 	f.listeners++
@@ -170,7 +185,7 @@ func (h *Hub) join(of UserID, who *follower) *feed {
 	return f
 }
 
-func (h *Hub) leave(f *feed, who *follower) {
+func (h *Hub) leave(f *feed, who *reader) {
 	f.mu.Lock()
 	delete(f.followers, who)
 	f.mu.Unlock()
@@ -226,8 +241,8 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // often says that a user listens often enough.
-func often() error {
-	return fault.New(fault.Exhausted, "you listen to your notes %d times on this server: end a subscription first", MaxListening)
+func often(to string) error {
+	return fault.New(fault.Exhausted, "you listen to %s %d times on this server: end a subscription first", to, MaxListening)
 }
 
 // tooMany says what there is too much of to be followed.

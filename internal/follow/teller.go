@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taggie/taggie/internal/event"
 	"github.com/taggie/taggie/internal/note"
 )
 
@@ -19,18 +20,18 @@ const (
 	relayAtOnce = 1000
 	// within bounds how long Redis is waited for.
 	within = time.Second
-	// atOnce is how many users' events are read side by side.
+	// atOnce is how many streams are read side by side.
 	atOnce = 16
 )
 
-// Teller puts what happened into the events of those whose notes and shares it is about. This server's changes are told at once; the outbox keeps each until
+// Teller puts what happened into the streams of those whom it is about: of the users whose notes and shares it is about, or of the score. This server's changes are told at once; the outbox keeps each until
 // it was told, so that what a server left behind, or what Redis did not take, is told by another one.
 type Teller struct {
 	o TellerOptions
 
 	mu      sync.Mutex
-	waiting []note.Event // to be told
-	told    []note.Event // to be removed from the outbox
+	waiting []event.Event // to be told
+	told    []event.Event // to be removed from the outbox
 	telling bool
 	closed  bool
 	all     sync.WaitGroup // it grows under mu, and not once closed
@@ -38,7 +39,7 @@ type Teller struct {
 
 // TellerOptions are what a teller works with.
 type TellerOptions struct {
-	Outbox  note.Outbox
+	Outbox  Outbox
 	Streams Streams
 	News    News
 	Now     func() time.Time
@@ -49,10 +50,7 @@ type TellerOptions struct {
 func NewTeller(o TellerOptions) *Teller { return &Teller{o: o} }
 
 // Tell tells what has happened soon. It does not wait. What is told is removed from the outbox by [Teller.Sweep].
-func (t *Teller) Tell(e note.Event) {
-	if e.Owner == "" {
-		return // the relay finds out whose note it is
-	}
+func (t *Teller) Tell(e event.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed || len(t.waiting) >= maxWaiting {
@@ -77,16 +75,16 @@ func (t *Teller) tellWaiting() {
 		if len(some) == 0 {
 			return
 		}
-		guard(ctx, t.o.Log, "telling what happened to notes", func() {
+		guard(ctx, t.o.Log, "telling what happened", func() {
 			if err := t.tellAll(ctx, some); err != nil {
-				t.o.Log.DebugContext(ctx, "what happened to notes is told later", "error", err)
+				t.o.Log.DebugContext(ctx, "what happened is told later", "error", err)
 			}
 		})
 	}
 }
 
 // tellAll tells events in their order, and remembers those that it has told. After one that Redis did not take the others are not tried.
-func (t *Teller) tellAll(ctx context.Context, events []note.Event) error {
+func (t *Teller) tellAll(ctx context.Context, events []event.Event) error {
 	for _, e := range events {
 		if err := t.tell(ctx, e); err != nil {
 			return err
@@ -100,28 +98,39 @@ func (t *Teller) tellAll(ctx context.Context, events []note.Event) error {
 	return nil
 }
 
-// tell appends an event to those of the owner, and to those of the user whose share it is about: who knew nothing of the owner before learns where in the
-// owner's events to begin.
-func (t *Teller) tell(ctx context.Context, e note.Event) error {
+// tell appends an event to the streams in which it is told.
+func (t *Teller) tell(ctx context.Context, e event.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, 4*within)
 	defer cancel()
-	entry := Entry{Event: e}
-	if e.Owner != "" {
-		var err error
-		if entry.From, err = t.o.Streams.Append(ctx, e.Owner, Entry{Event: e}, e.Type == note.Shared); err != nil {
-			return err
-		}
-		if err := t.o.News.Announce(ctx, string(e.Owner), e.At); err != nil {
-			return err
-		}
-	}
-	if e.With == "" {
-		return nil
-	}
-	if _, err := t.o.Streams.Append(ctx, e.With, entry, false); err != nil {
+	if e.Kind == event.OfScore {
+		_, err := t.append(ctx, Stream{e.Kind, e.Of}, Entry{Event: e}, false)
 		return err
 	}
-	return t.o.News.Announce(ctx, string(e.With), e.At)
+	return t.tellOfNote(ctx, e)
+}
+
+// tellOfNote appends an event to those of the owner, and to those of the user whose share it is about: who knew nothing of the owner before learns where
+// in the owner's events to begin.
+func (t *Teller) tellOfNote(ctx context.Context, e event.Event) (err error) {
+	entry := Entry{Event: e}
+	if e.Owner != "" {
+		if entry.From, err = t.append(ctx, NotesOf(e.Owner), entry, e.Type == note.Shared); err != nil {
+			return err
+		}
+	}
+	if e.With != "" {
+		_, err = t.append(ctx, NotesOf(e.With), entry, false)
+	}
+	return err
+}
+
+// append appends an entry to a stream, and tells all servers.
+func (t *Teller) append(ctx context.Context, to Stream, e Entry, always bool) (string, error) {
+	at, err := t.o.Streams.Append(ctx, to, e, always)
+	if err == nil {
+		err = t.o.News.Announce(ctx, to.String(), e.At)
+	}
+	return at, err
 }
 
 // Sweep removes from the outbox what this server has told.

@@ -11,21 +11,25 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/event"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/note"
+	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
 // world is the stores, in memory.
 type world struct {
 	mu      sync.Mutex
-	streams map[UserID][]Entry
+	streams map[Stream][]Entry
 	ids     int
 	away    bool
 	shares  map[UserID][]note.Share
-	outbox  []note.Event
+	outbox  []event.Event
 	deletes int
-	looks   int        // at what is shared
+	looks   int // at what is shared
+	scores  map[score.Ref]score.Score
+	reads   int        // of scores
 	hold    chan error // one who looks waits for its answer, if there is such a channel
 	missed  int
 	told    func(context.Context, string, time.Time) error
@@ -34,9 +38,9 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{streams: map[UserID][]Entry{}, shares: map[UserID][]note.Share{}}
+	w := &world{streams: map[Stream][]Entry{}, shares: map[UserID][]note.Share{}, scores: map[score.Ref]score.Score{}}
 	log := slog.New(slog.DiscardHandler)
-	w.Hub = NewHub(HubOptions{Streams: w, News: w, Shares: w, Missed: func() { w.mu.Lock(); defer w.mu.Unlock(); w.missed++ }, Log: log})
+	w.Hub = NewHub(HubOptions{Streams: w, News: w, Shares: w, Scores: w, Missed: func(event.Kind) { w.mu.Lock(); defer w.mu.Unlock(); w.missed++ }, Log: log})
 	w.Teller = NewTeller(TellerOptions{Outbox: w, Streams: w, News: w, Now: time.Now, Log: log})
 	t.Cleanup(w.Hub.Close)
 	return w
@@ -44,7 +48,7 @@ func newWorld(t *testing.T) *world {
 
 var errAway = fault.New(fault.Unavailable, "away")
 
-func (w *world) Append(_ context.Context, of UserID, e Entry, always bool) (string, error) {
+func (w *world) Append(_ context.Context, of Stream, e Entry, always bool) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.away {
@@ -61,14 +65,14 @@ func (w *world) Append(_ context.Context, of UserID, e Entry, always bool) (stri
 	return w.put(of, e), nil
 }
 
-func (w *world) put(of UserID, e Entry) string {
+func (w *world) put(of Stream, e Entry) string {
 	w.ids++
 	e.ID = fmt.Sprintf("%d-0", w.ids)
 	w.streams[of] = append(w.streams[of], e)
 	return e.ID
 }
 
-func (w *world) End(_ context.Context, of UserID) (string, error) {
+func (w *world) End(_ context.Context, of Stream) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.away {
@@ -80,7 +84,7 @@ func (w *world) End(_ context.Context, of UserID) (string, error) {
 	return w.put(of, Entry{}), nil
 }
 
-func (w *world) Read(_ context.Context, of UserID, after string, n int) ([]Entry, error) {
+func (w *world) Read(_ context.Context, of Stream, after string, n int) ([]Entry, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.away {
@@ -130,17 +134,28 @@ func (w *world) ListReceived(_ context.Context, user UserID, limit int) ([]note.
 	return slices.Clone(all[:min(limit, len(all))]), nil
 }
 
-func (w *world) ListOutbox(context.Context, time.Time, int) ([]note.Event, error) {
+func (w *world) ScoresByID(_ context.Context, refs []score.Ref) ([]score.Score, []error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reads++
+	s, there := w.scores[refs[0]]
+	if !there {
+		return make([]score.Score, 1), []error{fault.New(fault.NotFound, "gone")}
+	}
+	return []score.Score{s}, nil
+}
+
+func (w *world) ListOutbox(context.Context, time.Time, int) ([]event.Event, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.outbox), nil
 }
 
-func (w *world) DeleteOutbox(_ context.Context, told []note.Event) error {
+func (w *world) DeleteOutbox(_ context.Context, told []event.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.deletes++
-	w.outbox = slices.DeleteFunc(w.outbox, func(e note.Event) bool { return slices.Contains(told, e) })
+	w.outbox = slices.DeleteFunc(w.outbox, func(e event.Event) bool { return slices.Contains(told, e) })
 	return nil
 }
 
@@ -155,10 +170,11 @@ func (w *world) shareAll(with UserID, shares ...note.Share) {
 func (w *world) cut(of UserID, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.streams[of] = w.streams[of][len(w.streams[of])-n:]
+	all := w.streams[NotesOf(of)]
+	w.streams[NotesOf(of)] = all[len(all)-n:]
 }
 
-func (w *world) happens(t *testing.T, events ...note.Event) {
+func (w *world) happens(t *testing.T, events ...event.Event) {
 	t.Helper()
 	for _, e := range events {
 		require.NoError(t, w.tell(t.Context(), e))
@@ -167,12 +183,12 @@ func (w *world) happens(t *testing.T, events ...note.Event) {
 
 var clock int
 
-func change(owner UserID, id note.ID) note.Event {
+func change(owner UserID, id note.ID) event.Event {
 	clock++
-	return note.Event{Type: note.Changed, Note: id, Owner: owner, By: owner, Version: clock, At: time.UnixMilli(int64(clock))}
+	return event.Event{Kind: event.OfNote, Type: note.Changed, Of: string(id), Owner: owner, By: owner, Version: clock, At: time.UnixMilli(int64(clock))}
 }
 
-func giving(s note.Share) note.Event {
+func giving(s note.Share) event.Event {
 	clock++
 	s.SharedAt = time.UnixMilli(int64(clock))
 	return note.Giving(s)
@@ -202,7 +218,7 @@ func next(t *testing.T, told <-chan Told) Told {
 }
 
 // expect takes these events, and returns the cursor of the last one.
-func expect(t *testing.T, told <-chan Told, events ...note.Event) *Cursor {
+func expect(t *testing.T, told <-chan Told, events ...event.Event) *Cursor {
 	t.Helper()
 	var c Cursor
 	for _, e := range events {

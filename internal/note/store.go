@@ -15,7 +15,6 @@ type Store struct {
 	Lists
 	Writer
 	Shares
-	Outbox
 	Cleaner
 	idempotency.Store
 }
@@ -101,7 +100,7 @@ type Found struct {
 	Err  error
 }
 
-// Writer changes notes. Each method is atomic, puts an [Event] of what it does into the [Outbox], and records the idempotency key with the effect; it returns
+// Writer changes notes. Each method is atomic, puts an event of what it does into the outbox, and records the idempotency key with the effect; it returns
 // *idempotency.Replayed when the key was used before. Editor is who does it: when that is not the owner, the share
 // that permits it is a condition of the change, and NotFound tells that it is gone.
 type Writer interface {
@@ -117,7 +116,7 @@ type Writer interface {
 	UndeleteNote(ctx context.Context, n Note, deleted Deleted, once idempotency.Key) error
 }
 
-// Shares keeps who has access to what. What changes a share puts an [Event] into the [Outbox].
+// Shares keeps who has access to what. What changes a share puts an event into the outbox.
 type Shares interface {
 	// PutShare creates the share of the note, which was read before, or changes its permission; note and user must exist. The first version of a share
 	// that there is stays, unless s shows all. It records [Share.Result] and returns what there is then: a share that says the same stays as it is, and

@@ -81,12 +81,12 @@ func events(epoch string, entries []any) []labelling.Event {
 		if len(e) != 2 {
 			continue
 		}
-		all = append(all, event(labelling.Cursor{Epoch: epoch, ID: text(e[0])}, e[1]))
+		all = append(all, eventOf(labelling.Cursor{Epoch: epoch, ID: text(e[0])}, e[1]))
 	}
 	return all
 }
 
-func event(at labelling.Cursor, fields any) labelling.Event {
+func eventOf(at labelling.Cursor, fields any) labelling.Event {
 	e := labelling.Event{Cursor: at}
 	for name, value := range pairs(fields) {
 		n, _ := strconv.Atoi(value) // of those that are numbers

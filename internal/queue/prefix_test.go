@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/follow"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
 )
@@ -64,7 +65,7 @@ func (f *fixture) useAll(t *testing.T) {
 	f.must(t, f.ended(skipped[0], labelling.Deferred, project.New))
 	require.NoError(t, f.Heartbeat(ctx, "ada", []project.ID{f.project}))
 	require.NoError(t, f.SetSize(ctx, 7))
-	_, err := NoteEvents{f.Queue}.Append(ctx, "ada", changed(1), true)
+	_, err := Streams{f.Queue}.Append(ctx, follow.NotesOf("ada"), changed(1), true)
 	require.NoError(t, err)
 	_, err = f.LeaseReviews(ctx, f.project, "rev", 1, labelling.Settle, nil, []string{"e"})
 	require.NoError(t, err)

@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/event"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/follow"
 	"github.com/taggie/taggie/internal/labelling"
-	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/project"
 )
 
@@ -123,7 +123,7 @@ func TestScriptsDeclareTheirKeysInOneSlot(t *testing.T) {
 	_, _, _ = w.deliver(ctx, &taken{entry: "1-1"})
 	_ = f.RetryDeadLetter(ctx, "3/1-1")
 	_, _ = f.Condemn(ctx, "p1", "e")
-	_, _ = NoteEvents{f.Queue}.Append(ctx, "u{1}", follow.Entry{Event: note.Event{Note: "n:1", With: "u{2}"}}, true)
+	_, _ = Streams{f.Queue}.Append(ctx, follow.NotesOf("u{1}"), follow.Entry{Event: event.Event{Of: "n:1", With: "u{2}"}}, true)
 
 	known, seen := scripts(t), map[string]int{}
 	for _, one := range r.ran {

@@ -25,21 +25,22 @@ var rooms = map[string][]string{
 	"internal/app": {"*"}, // it wires all rooms
 
 	"console":   {},
-	"graph":     {"graph/model", "internal/archive", "internal/domain", "internal/entity", "internal/filetag", "internal/follow", "internal/gid", "internal/labelling", "internal/lean", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/user", "internal/viewer"},
+	"graph":     {"graph/model", "internal/archive", "internal/domain", "internal/entity", "internal/event", "internal/filetag", "internal/follow", "internal/gid", "internal/labelling", "internal/lean", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/user", "internal/viewer"},
 	"loaders":   {"internal/archive", "internal/entity", "internal/fault", "internal/filetag", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
-	"resolvers": {"graph", "graph/model", "internal/archive", "internal/entity", "internal/fault", "internal/filetag", "internal/follow", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/task", "internal/user", "internal/viewer", "loaders"},
+	"resolvers": {"graph", "graph/model", "internal/archive", "internal/entity", "internal/event", "internal/fault", "internal/filetag", "internal/follow", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/scalar", "internal/score", "internal/tag", "internal/task", "internal/user", "internal/viewer", "loaders"},
 
-	"graph/model": {"internal/archive", "internal/entity", "internal/filetag", "internal/follow", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
+	"graph/model": {"internal/archive", "internal/entity", "internal/event", "internal/filetag", "internal/follow", "internal/gid", "internal/labelling", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},
 
 	"dynamo":            {"dynamo/keys", "internal/fault", "internal/idempotency", "internal/limit", "internal/memory", "internal/page", "internal/retry", "internal/task"},
 	"dynamo/keys":       {},
 	"dynamo/users":      {"dynamo", "dynamo/keys", "internal/fault", "internal/idempotency", "internal/page", "internal/user"},
-	"dynamo/notes":      {"dynamo", "dynamo/keys", "dynamo/users", "internal/fault", "internal/idempotency", "internal/note", "internal/page", "internal/tag"},
+	"dynamo/notes":      {"dynamo", "dynamo/keys", "dynamo/outbox", "dynamo/users", "internal/event", "internal/fault", "internal/idempotency", "internal/note", "internal/page", "internal/tag"},
 	"dynamo/entities":   {"dynamo", "dynamo/keys", "dynamo/users", "internal/domain", "internal/entity", "internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/task"},
+	"dynamo/outbox":     {"dynamo", "dynamo/keys", "internal/event", "internal/viewer"},
 	"dynamo/uses":       {"dynamo", "dynamo/keys", "internal/idempotency", "internal/project", "internal/score"},
 	"dynamo/projects":   {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/users", "dynamo/uses", "internal/entity", "internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/score", "internal/task"},
 	"dynamo/labelling":  {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/projects", "internal/entity", "internal/fault", "internal/idempotency", "internal/labelling", "internal/project"},
-	"dynamo/scores":     {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/projects", "dynamo/uses", "internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/score", "internal/task"},
+	"dynamo/scores":     {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/outbox", "dynamo/projects", "dynamo/uses", "internal/event", "internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/score", "internal/task"},
 	"dynamo/filetags":   {"dynamo", "dynamo/keys", "dynamo/scores", "dynamo/uses", "internal/filetag", "internal/idempotency", "internal/page", "internal/score", "internal/tag", "internal/task"},
 	"dynamo/archives":   {"dynamo", "dynamo/keys", "dynamo/users", "internal/archive", "internal/fault", "internal/idempotency", "internal/page", "internal/task"},
 	"dynamo/dynamotest": {"*"},
@@ -49,12 +50,12 @@ var rooms = map[string][]string{
 	"internal/archive":          {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/task", "internal/viewer"},
 	"internal/archive/contents": {"internal/archive", "internal/entity", "internal/fault", "internal/filetag", "internal/gid", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"}, // what is a user's, of all domains
 	"internal/filetag":          {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/score", "internal/tag", "internal/task", "internal/viewer"},               // tags are on the items of scores
-	"internal/follow":           {"internal/domain", "internal/fault", "internal/limit", "internal/note"},                                                                                                                               // what happens to notes, told
+	"internal/follow":           {"internal/domain", "internal/event", "internal/fault", "internal/limit", "internal/note", "internal/score"},                                                                                           // what happens to notes and scores, told
 	"internal/entity":           {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/task", "internal/viewer"},
 	"internal/labelling":        {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/tag", "internal/task", "internal/user", "internal/viewer"}, // what happens to the items of projects, told with who did it, and the task that removes them
-	"internal/note":             {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/viewer"},
+	"internal/note":             {"internal/domain", "internal/event", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/viewer"},
 	"internal/project":          {"internal/domain", "internal/fault", "internal/idempotency", "internal/jsontext", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/task", "internal/viewer"},
-	"internal/score":            {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/task", "internal/viewer"}, // into projects items are imported
+	"internal/score":            {"internal/domain", "internal/event", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/task", "internal/viewer"}, // into projects items are imported
 	"internal/tag":              {"internal/casefold", "internal/fault", "internal/limit", "internal/viewer"},
 	"internal/task":             {},
 	"internal/user":             {"internal/casefold", "internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/viewer"},
@@ -63,6 +64,7 @@ var rooms = map[string][]string{
 
 	// Shared words.
 	"internal/clock":     {},
+	"internal/event":     {"internal/viewer"},
 	"internal/fault":     {},
 	"internal/gid":       {"internal/fault", "internal/limit"},
 	"internal/jsontext":  {},
@@ -83,7 +85,7 @@ var rooms = map[string][]string{
 	"internal/edge":        {"internal/limit", "internal/telemetry"},
 	"internal/jobs":        {"internal/task"},
 	"internal/redisclient": {},
-	"internal/queue":       {"internal/fault", "internal/follow", "internal/labelling", "internal/note", "internal/project", "internal/telemetry"},
+	"internal/queue":       {"internal/event", "internal/fault", "internal/follow", "internal/labelling", "internal/note", "internal/project", "internal/telemetry"},
 	"internal/httpapi":     {"graph/model", "internal/fault", "internal/httpapi/admission", "internal/httpapi/caller", "internal/httpapi/connection", "internal/httpapi/document", "internal/httpapi/eventstream", "internal/httpapi/execution", "internal/httpapi/present", "internal/httpapi/refusal", "internal/httpapi/request", "internal/httpapi/response", "internal/httpapi/signin", "internal/httpapi/socket", "internal/limit", "internal/telemetry", "internal/viewer", "loaders", "resolvers"},
 
 	"internal/httpapi/admission":   {"internal/fault", "internal/httpapi/caller", "internal/httpapi/document", "internal/httpapi/present", "internal/httpapi/request", "internal/limit", "internal/memory", "internal/viewer"},

@@ -33,7 +33,7 @@ func everything(t *testing.T) *Metrics {
 	m.ObserveCall(t.Context(), &Call{Operation: "Query", Tables: []string{"notes"}, Attempts: 2, Throttled: 1, Unprocessed: 1, Capacity: []Consumed{{"notes", 1}}})
 	m.Transition("EXPIRED")
 	m.Backlog(0, 0, 0)
-	m.NoteEventsLate(0)
+	m.EventsLate(0)
 	m.spansExported.WithLabelValues("ok")
 	m.s3Calls.WithLabelValues("GetObject", "ok")
 	m.s3Seconds.WithLabelValues("GetObject")

@@ -15,7 +15,7 @@ type queueMetrics struct {
 	read    prometheus.Counter
 	gaps    prometheus.Counter
 	untold  *measured
-	missed  prometheus.Counter
+	missed  *prometheus.CounterVec
 	moves   *prometheus.CounterVec
 	backlog *measured
 	sockets atomic.Pointer[func() int]
@@ -31,14 +31,21 @@ func newQueueMetrics(r *prometheus.Registry) *queueMetrics {
 		Name: "taggie_item_transitions_total", Help: "Changes of the status of items that this server made, by their cause: EXPIRED when a lease ended without a finish.",
 	}, []string{"cause"})
 	r.MustRegister(moves)
+	missed := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "taggie_follower_gaps_total", Help: "Times that a subscriber to notes or to a score missed events, because they are no longer kept or Redis lost them. Clients that resume after a cursor that is too old are not counted.",
+	}, []string{"of"})
+	r.MustRegister(missed)
+	for _, kind := range []string{"note", "score"} {
+		missed.WithLabelValues(kind)
+	}
 	m := &queueMetrics{
 		queued: counter("taggie_queue_items_added_total", "Items that this server put into the queues of projects."),
 		built:  counter("taggie_queue_builds_total", "Queues that this server built: new ones, and those that it rebuilt."),
 		read:   counter("taggie_project_events_read_total", "Events of projects that this server read for its subscribers. An event counts once for all subscribers together, and again for one who resumes after a long time."),
 		gaps:   counter("taggie_project_event_gaps_total", "Times that events of a project were missed, because they are no longer kept or the queue was lost."),
-		missed: counter("taggie_note_event_gaps_total", "Times that a subscriber to notes missed events, because they are no longer kept or Redis lost them. Clients that resume after a cursor that is too old are not counted."),
+		missed: missed,
 		untold: newMeasured(
-			prometheus.NewDesc("taggie_note_oldest_untold_age_seconds", "For how long the oldest change of a note or a share has been waiting to be told to subscribers, of all servers; 0 when none waits.", nil, nil),
+			prometheus.NewDesc("taggie_event_oldest_untold_age_seconds", "For how long the oldest change of a note, a share or a score has been waiting to be told to subscribers, of all servers; 0 when none waits.", nil, nil),
 		),
 		moves: moves,
 		backlog: newMeasured(
@@ -73,14 +80,14 @@ func (m *Metrics) EventsRead(events int, gap bool) {
 	}
 }
 
-// NoteEventsMissed counts a subscriber that missed events of notes.
-func (m *Metrics) NoteEventsMissed() { m.queues.missed.Inc() }
+// EventsMissed counts a subscriber that missed events: of notes or of a score, as the kind of its events says.
+func (m *Metrics) EventsMissed(of string) { m.queues.missed.WithLabelValues(of).Inc() }
 
-// NoteEventsLate sets for how long the oldest event of a note has been waiting to be told.
-func (m *Metrics) NoteEventsLate(oldest time.Duration) { m.queues.untold.set(oldest.Seconds()) }
+// EventsLate sets for how long the oldest event of a note or a score has been waiting to be told.
+func (m *Metrics) EventsLate(oldest time.Duration) { m.queues.untold.set(oldest.Seconds()) }
 
-// NoNoteEventsLate says that this is not known now.
-func (m *Metrics) NoNoteEventsLate() { m.queues.untold.set() }
+// NoEventsLate says that this is not known now.
+func (m *Metrics) NoEventsLate() { m.queues.untold.set() }
 
 // Transition counts a change of an item's status that was made; cause is one of few words of our own.
 func (m *Metrics) Transition(cause string) { m.queues.moves.WithLabelValues(cause).Inc() }

@@ -23,7 +23,7 @@ import (
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
-	"github.com/taggie/taggie/dynamo/notes"
+	"github.com/taggie/taggie/dynamo/outbox"
 	"github.com/taggie/taggie/internal/apitest"
 	"github.com/taggie/taggie/internal/app"
 	"github.com/taggie/taggie/internal/campaign"
@@ -194,12 +194,12 @@ func (w *soakWorld) left(m *measures) (left map[string]int) {
 // onTheirWay counts the rows that are removed as soon as somebody has worked on them.
 func (w *soakWorld) onTheirWay() map[string]int {
 	t, ctx, db := w.t, w.t.Context(), w.tables()
-	events, err := notes.Store{DB: db}.ListOutbox(ctx, time.Now().Add(time.Hour), 100_000)
+	events, err := outbox.Store{DB: db}.ListOutbox(ctx, time.Now().Add(time.Hour), 100_000)
 	require.NoError(t, err)
 	tasks, err := dynamo.Tasks{DB: db}.ListDueTasks(ctx, time.Now().Add(-time.Minute), 1000)
 	require.NoError(t, err)
 	return map[string]int{
-		"transitions that no queue has followed": w.unfollowed(), "events of notes that nobody was told": len(events), "tasks that are due for a minute": len(tasks),
+		"transitions that no queue has followed": w.unfollowed(), "events that nobody was told": len(events), "tasks that are due for a minute": len(tasks),
 	}
 }
 

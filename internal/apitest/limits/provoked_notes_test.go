@@ -105,11 +105,12 @@ func provokedNotes() map[string]map[string]provocation {
 			"Time to undo a deletion, a note":                                     testedIn("internal/storetest/notetest", "testUndoEndsAfter30Days", "fault.NotFound"),
 		},
 		"internal/follow": {
-			"Users who share notes with the caller, `noteEvents`":               testedIn("internal/follow", "TestOwnersAndSharesAreBounded", "MaxOwners"),
-			"Notes shared with the caller, `noteEvents`":                        testedIn("internal/follow", "TestOwnersAndSharesAreBounded", "MaxShares"),
-			"Subscriptions to `noteEvents`, a user, on a server":                testedIn("internal/follow", "TestAUserListensSoOften", "MaxListening"),
-			"Events kept for subscribers that resume, a user's notes":           testedIn("internal/queue", "testNoteEventsAreTrimmed", "follow.MaxEvents"),
-			"Time for which they are kept without a subscriber, a user's notes": testedIn("internal/queue", "testNoteEventsAreTrimmed", "follow.KeptFor"),
+			"Users who share notes with the caller, `noteEvents`":                           testedIn("internal/follow", "TestOwnersAndSharesAreBounded", "MaxOwners"),
+			"Notes shared with the caller, `noteEvents`":                                    testedIn("internal/follow", "TestOwnersAndSharesAreBounded", "MaxShares"),
+			"Subscriptions to `noteEvents`, a user, on a server":                            testedIn("internal/follow", "TestAUserListensSoOften", "MaxListening"),
+			"Subscriptions to `scoreEvents`, a user, on a server":                           testedIn("internal/follow", "TestAUserFollowsScoresSoOften", "MaxListening"),
+			"Events kept for subscribers that resume, a user's notes, or a score":           testedIn("internal/queue", "testStreamsAreTrimmed", "follow.MaxEvents"),
+			"Time for which they are kept without a subscriber, a user's notes, or a score": testedIn("internal/queue", "testStreamsAreTrimmed", "follow.KeptFor"),
 		},
 		"internal/tag": {"Size, a tag, in which `#`, `:` and `%` count three each": mutated("createNote", func(p *provoker) apitest.Vars { return noteWith(apitest.Vars{"tags": []string{p.long()}}) })},
 		"internal/entity": {

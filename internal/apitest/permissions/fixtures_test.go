@@ -49,6 +49,7 @@ var arguments = map[string]string{
 	"ItemSet.taggedBy":    `(userId: $owner)`,
 
 	"Subscription.projectEvents":  `(projectId: $project)`,
+	"Subscription.scoreEvents":    `(scoreId: $score)`,
 	"Subscription.myQueue":        `(projectId: $project)`,
 	"Subscription.importProgress": `(importId: $imported)`,
 	"Subscription.exportProgress": `(exportId: $export)`,
@@ -234,6 +235,10 @@ var starts = map[string][]string{
 	"NotePosition": {`subscription noteEvents`},
 	"NoteEvent":    {`subscription noteEvents(after: $noteCursor)`},
 	"NoteGap":      {`subscription noteEvents(after: $forgedNoteCursor)`},
+
+	"ScorePosition": {`subscription scoreEvents(scoreId: $score)`},
+	"ScoreEvent":    {`subscription scoreEvents(scoreId: $score, after: $scoreCursor)`},
+	"ScoreGap":      {`subscription scoreEvents(scoreId: $score, after: $forgedScoreCursor)`},
 
 	"ProjectSnapshot": {`subscription projectEvents(projectId: $project)`},
 	"ProjectEvent":    {`subscription projectEvents(projectId: $project, after: $cursor)`},

@@ -15,11 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/internal/apitest"
+	"github.com/taggie/taggie/internal/event"
 	"github.com/taggie/taggie/internal/follow"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/queue"
+	"github.com/taggie/taggie/internal/score"
 )
 
 // holder is whose work documents are about: the role's own, if it may work in the project, else the owner's.
@@ -97,8 +99,25 @@ func (w *world) followNotes() {
 	forged.Own = "1-1"
 	w.ids["forgedNoteCursor"] = forged.String()
 	owner, with := note.UserID(apitest.GlobalKey(w.T, w.ids["owner"])[1]), note.UserID(apitest.GlobalKey(w.T, w.ids["edit"])[1])
-	_, err = queue.NoteEvents{Queue: w.App.Labelling.Queue}.Append(w.T.Context(), owner, follow.Entry{Event: note.Event{
-		Type: note.Shared, Note: note.ID(apitest.GlobalKey(w.T, w.ids["note"])[1]), Owner: owner, By: owner, With: with, Version: 1, At: time.Now(),
+	_, err = queue.Streams{Queue: w.App.Labelling.Queue}.Append(w.T.Context(), follow.NotesOf(owner), follow.Entry{Event: event.Event{
+		Kind: event.OfNote, Type: note.Shared, Of: apitest.GlobalKey(w.T, w.ids["note"])[1], Owner: owner, By: owner, With: with, Version: 1, At: time.Now(),
+	}}, true)
+	require.NoError(w.T, err)
+}
+
+// followScore has an event of which everything is known after $scoreCursor, a cursor of the score.
+func (w *world) followScore() {
+	w.T.Helper()
+	stream := w.owner.Subscribe(`subscription($s: ID!) { scoreEvents(scoreId: $s) { ... on ScorePosition { cursor } } }`, apitest.Vars{"s": w.ids["score"]})
+	w.ids["scoreCursor"] = stream.Message().Str("cursor")
+	stream.Close()
+	forged, err := follow.ParseCursor(w.ids["scoreCursor"])
+	require.NoError(w.T, err)
+	forged.Own = "1-1"
+	w.ids["forgedScoreCursor"] = forged.String()
+	of, snapshot := apitest.GlobalKey(w.T, w.ids["score"]), apitest.GlobalKey(w.T, w.ids["snapshot"])
+	_, err = queue.Streams{Queue: w.App.Labelling.Queue}.Append(w.T.Context(), follow.Score(score.ID(of[2])), follow.Entry{Event: event.Event{
+		Kind: event.OfScore, Type: score.SnapshotRenamed, Of: of[2], Owner: score.UserID(of[1]), By: score.UserID(of[1]), Snapshot: snapshot[3], Version: 1000, At: time.Now(),
 	}}, true)
 	require.NoError(w.T, err)
 }

@@ -39,6 +39,7 @@ func (w *world) renewScores() {
 	id, err := gid.Parse(w.ids["snapshot"])
 	require.NoError(w.T, err)
 	w.ids["past"] = gid.Of("Score", id.Key...).String()
+	w.followScore()
 	w.ids["file"], w.ids["page"] = first, second
 	w.ids["spareFile"] = w.owner.Uploads(w.pixel(), apitest.Changed(secret, apitest.Vars{"scoreId": w.ids["score"]}))
 	w.ids["lentFile"] = w.owner.Uploads(w.pixel(), secret)

@@ -1,4 +1,4 @@
--- append puts an event of a note behind the others of a user, once.
+-- append puts an event behind the others of its stream, once.
 --
 -- KEYS: 1 events, 2 the entry of this event.
 -- ARGV: 1 whether it is put there when there are none (1 or 0), 2 events to keep, 3 ms to keep them, 4 ms to remember the entry, then names and values.
