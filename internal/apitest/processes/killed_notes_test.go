@@ -34,12 +34,12 @@ func TestAFollowerIsToldOfAllThatIsStoredThoughServersAreKilled(t *testing.T) {
 		cursor := first.Message().Str("cursor")
 
 		told := map[string]float64{} // the version of each note
-		answered := make(chan struct{}, len(notes))
+		ended := make(chan struct{}, len(notes))
 		for _, n := range notes {
 			go func() {
-				defer func() { answered <- struct{}{} }()
+				defer func() { ended <- struct{}{} }()
 				for range 15 { // fewer in all than are kept
-					if !changes(t.Context(), ada.At(changed), n) {
+					if !answered(t.Context(), ada.At(changed), `mutation($id: ID!, $t: String!) { updateNote(input: {noteId: $id, title: $t}) { note { id } } }`, n) {
 						return
 					}
 				}
@@ -62,7 +62,7 @@ func TestAFollowerIsToldOfAllThatIsStoredThoughServersAreKilled(t *testing.T) {
 		killChanged()
 		killHeard()
 		for range notes {
-			<-answered
+			<-ended
 		}
 		second := ada.Subscribe(followNotes, apitest.Vars{"after": cursor})
 		for stored := versions(ada); !covers(told, stored); stored = versions(ada) { // a write may have been on its way to the store
@@ -91,14 +91,11 @@ func covers(told, stored map[string]float64) bool {
 	return true
 }
 
-// changes changes a note, and reports whether the server answered.
-func changes(ctx context.Context, who *apitest.Client, n string) bool {
+// answered sends a mutation of an object, which gets another title, and reports whether the server answered.
+func answered(ctx context.Context, who *apitest.Client, mutation, id string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	body, err := json.Marshal(map[string]any{
-		"query":     `mutation($n: ID!, $t: String!) { updateNote(input: {noteId: $n, title: $t}) { note { id } } }`,
-		"variables": map[string]any{"n": n, "t": time.Now().String()},
-	})
+	body, err := json.Marshal(map[string]any{"query": mutation, "variables": map[string]any{"id": id, "t": time.Now().String()}})
 	if err != nil {
 		return false
 	}
