@@ -125,6 +125,7 @@ var rooms = map[string][]string{
 
 	// Tools of builds, tests and demonstrations.
 	"internal/campaign":    {},
+	"internal/capacity":    {},
 	"internal/generate":    {},
 	"bench":                {"*"},
 	"bench/floor":          {"*"},
@@ -156,7 +157,7 @@ var strangers = map[string][]string{
 	"github.com/gabriel-vasile":  {"internal/score"},
 	"github.com/ncruces":         {"internal/embedded/backup"},
 	"golang.org/x/image":         {"internal/score", "internal/demo"},
-	"net/http":                   {"internal/app", "console", "dynamo", "internal/auth", "internal/awsclient", "internal/clock", "internal/demo", "internal/embedded", "internal/embedded/embeddedtest", "internal/faultinject", "internal/httpapi", "internal/httpapi/caller", "internal/httpapi/eventstream", "internal/httpapi/request", "internal/httpapi/socket", "internal/telemetry", "bench"},
+	"net/http":                   {"internal/app", "console", "dynamo", "internal/auth", "internal/awsclient", "internal/capacity", "internal/clock", "internal/demo", "internal/embedded", "internal/embedded/embeddedtest", "internal/faultinject", "internal/httpapi", "internal/httpapi/caller", "internal/httpapi/eventstream", "internal/httpapi/request", "internal/httpapi/socket", "internal/telemetry", "bench"},
 }
 
 type listed struct {
