@@ -4,7 +4,7 @@
 # Every target walks every go.mod of the repository: `./...` stops at the border of a module.
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo build engines console test test-long soak check check-go check-generated check-console check-alerts e2e docs-check pictures examples bench release
+.PHONY: help run demo build engines console test test-long soak capacity check check-go check-generated check-console check-alerts e2e docs-check pictures examples bench release
 .DELETE_ON_ERROR:
 
 MODULES     := $(shell find . -name node_modules -prune -o -name go.mod -exec dirname {} \; | LC_ALL=C sort -r)
@@ -88,6 +88,11 @@ SOAK ?= 1h
 soak: engines ## Break servers, engines and what is between them for SOAK (1h), and measure what servers use (docs/reliability.md)
 	AWS_CA_BUNDLE= TAGGIE_TEST_REQUIRE="redis,$$TAGGIE_TEST_REQUIRE" TAGGIE_TEST_SOAK=$(SOAK) \
 		go test -tags long -count 1 -timeout 0 -v -run '^TestSoak$$' $(TESTFLAGS) ./internal/apitest/fleets
+
+# CAPACITY are flags that come after these, such as -capacity-items 2000 or -capacity-each 5s; docs/capacity.md lists them.
+capacity: engines ## Count what operations take of DynamoDB, Redis and servers, and extrapolate it; 20 minutes (docs/capacity.md)
+	AWS_CA_BUNDLE= TAGGIE_TEST_REQUIRE="redis,$$TAGGIE_TEST_REQUIRE" go test -count 1 -timeout 0 -v -run '^TestCapacity$$' $(TESTFLAGS) ./internal/apitest/fleets \
+		-capacity-items 20000 -capacity-labellers 100 -capacity-servers 3 -capacity-operations 200 -capacity-rest 20s $(CAPACITY)
 
 check: check-generated check-go check-console check-alerts ## Format, vet, linters, tidy modules, current generated code, the tests of the pages and of the alerts
 

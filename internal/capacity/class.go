@@ -53,7 +53,7 @@ var rules = []struct {
 	spread Spread
 	timed  bool
 }{
-	{regexp.MustCompile(`^notes (NOTE_OUTBOX#<shard>|CLEANUP#<day>#<shard>|REVOCATIONS#<day>)$`), Fixed, true},
+	{regexp.MustCompile(`^notes (OUTBOX#<shard>|CLEANUP#<day>#<shard>|REVOCATIONS#<day>)$`), Fixed, true},
 	{regexp.MustCompile(`^notes COUNT#…$`), ByProject, true},
 	{regexp.MustCompile(`^relationship_entries taggie:(Tasks|Projects):<shard>$`), Fixed, true},
 	{regexp.MustCompile(`^relationship_entries taggie:QueueMark:<id>$`), ByProject, true},

@@ -95,6 +95,9 @@ func (r *Recorder) roundTrip(request *http.Request) (*http.Response, error) {
 	if slices.Contains(writes, operation) {
 		r.writing.Lock()
 		defer r.writing.Unlock()
+		if err := request.Context().Err(); err != nil { // it was given up while it waited
+			return nil, err
+		}
 	}
 	response, answer, err := r.send(request, operation, body)
 	if err != nil {

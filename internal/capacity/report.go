@@ -71,12 +71,12 @@ func writeRecord(w io.Writer, r Record) error {
 	})
 	for _, key := range keys[:min(hottest, len(keys))] {
 		units := used.Units[key].times(r.Crowd.each(1))
-		lines = append(lines, fmt.Sprintf("| %s | %.4f | %.4f |", Classify(key, used.Rows[key]).Name, units.Read, units.Write))
+		lines = append(lines, fmt.Sprintf("| `%s` | %.4f | %.4f |", Classify(key, used.Rows[key]).Name, units.Read, units.Write))
 	}
 	lines = append(lines, "", "| What Redis did most | Commands for each item | µs for each item |", "|---|---|---|")
 	what, spent := r.Crowd.Redis.Most(hottest)
 	for n := range what {
-		lines = append(lines, fmt.Sprintf("| %s | %.2f | %.1f |", what[n], r.Crowd.each(float64(spent[n].Calls)), r.Crowd.each(microseconds(spent[n].Time))))
+		lines = append(lines, fmt.Sprintf("| `%s` | %.2f | %.1f |", what[n], r.Crowd.each(float64(spent[n].Calls)), r.Crowd.each(microseconds(spent[n].Time))))
 	}
 	return write(w, lines)
 }
@@ -95,14 +95,14 @@ func writeExtrapolation(w io.Writer, r Record, to Size) error {
 	for n, l := range loads {
 		all = all.plus(l.All)
 		if n < hottest {
-			lines = append(lines, fmt.Sprintf("| %s | %s | %d | %.2f + %.2f | %.2f + %.2f | %.2f + %.2f | %.1f | %.1f | %.1f %% |", l.Name, l.Spread, l.Keys, l.PerItem.Read, l.PerItem.Write, l.PerServer.Read, l.PerServer.Write, l.PerSubscriber.Read, l.PerSubscriber.Write, l.Busiest.Read, l.Busiest.Write, 100*l.Share()))
+			lines = append(lines, fmt.Sprintf("| `%s` | %s | %d | %.2f + %.2f | %.2f + %.2f | %.2f + %.2f | %.1f | %.1f | %.1f %% |", l.Name, l.Spread, l.Keys, l.PerItem.Read, l.PerItem.Write, l.PerServer.Read, l.PerServer.Write, l.PerSubscriber.Read, l.PerSubscriber.Write, l.Busiest.Read, l.Busiest.Write, 100*l.Share()))
 		}
 	}
 	lines = append(lines, "", fmt.Sprintf("All keys together take %.0f read and %.0f write units a second. %s", all.Read, all.Write, first(loads)), "",
 		"| Slots of Redis | Grow | Measured | For each item, µs | and for each server | and for each subscriber | Busiest slot, of one core |", "|---|---|---|---|---|---|---|")
 	for n, s := range ExtrapolateRedis(r, to) {
 		if n < hottest {
-			lines = append(lines, fmt.Sprintf("| %s | %s | %d | %.1f | %.1f | %.1f | %.1f %% |", s.Kind.Name, s.Kind.Spread, s.Slots, microseconds(s.PerItem), microseconds(s.PerServer), microseconds(s.PerSubscriber), 100*s.Share))
+			lines = append(lines, fmt.Sprintf("| `%s` | %s | %d | %.1f | %.1f | %.1f | %.1f %% |", s.Kind.Name, s.Kind.Spread, s.Slots, microseconds(s.PerItem), microseconds(s.PerServer), microseconds(s.PerSubscriber), 100*s.Share))
 		}
 	}
 	cores := ExtrapolateCPU(r, to)

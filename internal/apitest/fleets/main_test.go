@@ -7,4 +7,7 @@ import (
 	"github.com/taggie/taggie/internal/apitest"
 )
 
-func TestMain(m *testing.M) { apitest.Main(m, func() { _ = os.RemoveAll(fastDirectory) }) }
+func TestMain(m *testing.M) {
+	capacityFlags.declare()
+	apitest.Main(m, func() { _ = os.RemoveAll(fastDirectory) })
+}

@@ -4,13 +4,8 @@ package fleets
 
 import (
 	"context"
-	"io"
-	"log"
 	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -61,29 +56,6 @@ func newSoakWorld(t *testing.T, n int, binary string) *soakWorld {
 	w.fleet.engine = &direct
 	w.web = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 200, DialContext: w.clients.dial}, Timeout: 2 * soakWaits}
 	return w
-}
-
-func transportTo(e embedded.Endpoint) *http.Transport {
-	return &http.Transport{DialContext: e.Dial, MaxIdleConnsPerHost: 200, DisableCompression: true}
-}
-
-// lane is between the servers and an engine, and returns its URL. Where a call gets no answer, the connection is cut.
-func lane(t *testing.T, engine string, through http.RoundTripper) string {
-	t.Helper()
-	to, err := url.Parse(engine)
-	require.NoError(t, err)
-	between := httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(to)
-			r.Out.Host = r.In.Host // which is signed
-		},
-		Transport:    through,
-		ErrorLog:     log.New(io.Discard, "", 0),
-		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-	})
-	between.Config.ErrorLog = log.New(io.Discard, "", 0)
-	t.Cleanup(between.Close)
-	return between.URL
 }
 
 // rough is a way to S3 on which things go wrong.
