@@ -255,9 +255,6 @@ func prime(ctx context.Context, e *model.ProjectEvent) {
 	for _, u := range e.Details.People {
 		load.Users.Prime(u.ID, u)
 	}
-	if e.Details.Team != nil {
-		load.Teams.Prime(e.Project.TeamRef(e.Details.Team.ID), e.Project.Team(*e.Details.Team))
-	}
 	if e.Details.Item == nil {
 		return
 	}
@@ -299,6 +296,11 @@ func (r events) Team(ctx context.Context, e *model.ProjectEvent) (*project.Team,
 		return nil, nil
 	}
 	prime(ctx, e)
+	if e.Details.Team != nil {
+		if t, ok := e.Details.Team(ctx); ok {
+			loaders.From(ctx).Teams.Prime(e.Project.TeamRef(t.ID), e.Project.Team(t))
+		}
+	}
 	team, err := found(loaders.From(ctx).Teams.Load(ctx, e.Project.TeamRef(e.Event.Team)))
 	if team != nil {
 		r.teamsAhead(ctx, []project.Team{*team}, selected(ctx, "Team", "Node"))

@@ -14,7 +14,7 @@ import (
 type EventDetails struct {
 	Item   *project.Item // nil when it concerns none, or could not be read
 	Labels []project.Label
-	Team   *project.Team
+	Team   func(context.Context) (project.Team, bool) // the event's, read once for all when somebody asks; nil for none
 	People []user.User
 	Shared *sync.Map // what those keep for one another who tell of the event; nil where nothing was read
 }
@@ -40,17 +40,16 @@ type People interface {
 }
 
 // Read returns the details of each of a project's events, in their order. What cannot be read is left out, and read by who needs it.
-// Cost: one BatchGetItem for the items and one for their labels per 100, one for the users, and the teams.
+// Cost: one BatchGetItem for the items and one for their labels per 100, and one for the users. The teams are read when somebody asks for one.
 func (r EventReader) Read(ctx context.Context, p project.ID, events []Event) []EventDetails {
 	var group errgroup.Group
-	var teams []project.Team
 	var people map[user.ID]user.User
 	var items map[string]project.Item
 	var labels map[project.LabelID]project.Label
-	group.Go(func() error { teams = r.teams(ctx, p); return nil })
 	group.Go(func() error { people = r.people(ctx, events); return nil })
 	group.Go(func() error { items, labels = r.items(ctx, p, events); return nil })
 	_ = group.Wait() // what fails is left out
+	teams := r.teams(p)
 	details := make([]EventDetails, len(events))
 	for i, e := range events {
 		d := &details[i]
@@ -60,9 +59,10 @@ func (r EventReader) Read(ctx context.Context, p project.ID, events []Event) []E
 				d.People = append(d.People, u)
 			}
 		}
-		for _, t := range teams {
-			if t.ID == e.Team {
-				d.Team = &t
+		if e.Team != "" {
+			d.Team = func(ctx context.Context) (project.Team, bool) {
+				t, ok := teams(ctx)[e.Team]
+				return t, ok
 			}
 		}
 		item, ok := items[e.Item]
@@ -88,12 +88,22 @@ func labelsOf(i project.Item) (ids []project.LabelID) {
 	return ids
 }
 
-func (r EventReader) teams(ctx context.Context, p project.ID) []project.Team {
-	all, errs := r.Things.ListTeams(ctx, []project.ID{p})
-	if errs != nil && errs[0] != nil {
-		return nil
+// teams returns what reads the teams of a project, by id, when it is first called. Most subscribers ask for none, and all servers read them in one partition.
+func (r EventReader) teams(p project.ID) func(context.Context) map[string]project.Team {
+	var once sync.Once
+	byID := map[string]project.Team{}
+	return func(ctx context.Context) map[string]project.Team {
+		once.Do(func() {
+			all, errs := r.Things.ListTeams(ctx, []project.ID{p})
+			if errs != nil && errs[0] != nil {
+				return
+			}
+			for _, t := range all[0] {
+				byID[t.ID] = t
+			}
+		})
+		return byID
 	}
-	return all[0]
 }
 
 func (r EventReader) people(ctx context.Context, events []Event) map[user.ID]user.User {

@@ -2,6 +2,7 @@ package subscriptions
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -65,6 +66,31 @@ func TestOnlineCountIsToldAfterEachChange(t *testing.T) {
 	told(2)
 	require.NoError(t, s.App.Stores.Redis.ZRem(t.Context(), "taggie:online:users", apitest.GlobalKey(t, ada.ID)[1]).Err()) // as if a minute had passed
 	told(1)
+}
+
+// All servers read the teams of a project in one partition, so an event does not cost that unless somebody asks for the team.
+func TestTeamsAreReadForThoseWhoAskForThem(t *testing.T) {
+	s := apitest.NewServer(t)
+	l := s.Labelled(20, 0)
+	ended := make(chan error, 1)
+	go func() { ended <- s.App.Labelling.Consumer.Run(t.Context()) }() // and nothing else in the background
+	t.Cleanup(func() { require.NoError(t, <-ended) })
+	ada, bob := l.Labellers[0], l.Labellers[1]
+	teams := func(c *faultinject.Call) bool { return strings.Contains(string(c.Body), "TeamList") }
+	first := bob.Subscribe(`subscription($p: ID!) { projectEvents(projectId: $p) { __typename ... on ProjectSnapshot { cursor } ... on ProjectEvent { cursor type at user { name } } } }`, apitest.Vars{"p": l.ID})
+	first.Snapshot()
+	ada.Must("{ __typename }", nil) // so that the token's user is known
+	s.Faults.Recorder().Reset()
+	l.Claimed(ada, 1)
+	first.Event("CLAIMED")
+	alone := s.Faults.Recorder().Count(teams)
+	second := l.Listens(bob, nil)
+	second.Snapshot()
+	s.Faults.Recorder().Reset()
+	l.Claimed(ada, 1)
+	first.Event("CLAIMED")
+	second.Event("CLAIMED")
+	assert.Equal(t, alone+1, s.Faults.Recorder().Count(teams))
 }
 
 // However many listen, an event is read and what belongs to it is read once.
