@@ -9678,7 +9678,8 @@ type Mutation {
   removeNoteTags(input: RemoveNoteTagsInput!): RemoveNoteTagsPayload
   """
   Shares a note with a user, or changes the permission of a share. The user sees the versions of the note from its present state
-  on; those of before stay the owner's, unless ` + "`" + `showEarlierVersions` + "`" + ` is true. A share that has this permission already stays as it
+  on; those of before stay the owner's, unless ` + "`" + `showEarlierVersions` + "`" + ` is true. A share from before Taggie hid versions shows all, until
+  its permission changes. A share that has this permission already stays as it
   is, and nobody is told. EXHAUSTED beyond about 100,000 shares of the owner's notes, and beyond 100 with a user who has opened
   none of them; see ` + "`" + `openSharedNote` + "`" + `. For the owner.
   """
@@ -10490,7 +10491,7 @@ type SharedNoteEdge {
   permission: SharePermission!
   "When this was granted."
   sharedAt: DateTime!
-  "When the user first opened the note, as ` + "`" + `openSharedNote` + "`" + ` said; null before."
+  "When the user first opened this share of the note, as ` + "`" + `openSharedNote` + "`" + ` said; null before."
   openedAt: DateTime
 }
 

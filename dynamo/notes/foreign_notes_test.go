@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/dynamotest"
+	"github.com/taggie/taggie/dynamo/notes"
 	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/note"
@@ -144,4 +146,31 @@ func TestUserRowsOfTheDocumentAreLikeOurs(t *testing.T) {
 	require.NoError(t, users.UpdateUser(t.Context(), found[0], after, idempotency.Key{}))
 	_, err = users.UserIDByEmail(t.Context(), "a@example.org")
 	require.Error(t, err)
+}
+
+// Another program numbers versions in its own way, and changes notes without their locators. Sharing hides what was there before all the same.
+func TestSharesOfNotesOfAnotherProgramHideVersions(t *testing.T) {
+	t.Parallel()
+	w, db, _ := dynamotest.OpenWorld(t)
+	ada, asAda := w.SignUp("ada")
+	bob, _ := w.SignUp("bob")
+	eve, asEve := w.SignUp("eve")
+	dynamotest.PutByHand(t, db, dynamo.NotesTable, documentNotes(string(ada), string(bob)))
+	dynamotest.PutByHand(t, db, dynamo.NotesTable, `[{"PK": "NOTE_HISTORY#n2", "SK": "VER#1", "title": "secret", "content": "c"}, {"PK": "NOTE_HISTORY#n2", "SK": "VER#2", "title": "secret", "content": "c"}]`)
+	for _, id := range []note.ID{"n1", "n2"} {
+		w.Share(asAda, id, eve, note.View)
+		read, err := w.Get(asEve, id)
+		require.NoError(t, err)
+		assert.Empty(t, w.Versions(asEve, read), "versions of %s", id)
+	}
+
+	// A note of ours, whose row another program has changed since.
+	n := w.Create(asAda, note.Create{Title: "n"})
+	other := n
+	other.Title, other.UpdatedAt = "by another program", n.UpdatedAt.Add(time.Hour)
+	require.NoError(t, db.Transact(t.Context(), []dynamo.Action{{Table: dynamo.NotesTable, Item: notes.NoteRow(other)}}, idempotency.Key{}))
+	w.Share(asAda, n.ID, eve, note.View)
+	read, err := w.Get(asEve, n.ID)
+	require.NoError(t, err)
+	assert.Equal(t, []any{"by another program", 1}, []any{read.Title, read.FirstVersion})
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/dynamo/users"
@@ -28,7 +30,8 @@ func (*unchangedError) Error() string { return "the note is shared like this alr
 // that NOTE#<id>/LOCATOR is the owner's, and of the time that was read if versions are hidden, that USER#<user>/PROFILE exists, and that USER#<user>/BLOCKED#<owner> does not; USER#<user>/GIVEN#<owner>, on condition of its count unless it is opened; the event in the
 // outbox. Cost: 1 TransactWriteItems of 7 rows; where the share stays as it is and an idempotency key is given, 1 more; where the locator is missing 1 Query of GSI2,
 // and for a note that another program put 2 TransactWriteItems more; where that count is too high, 1 Query per started megabyte of
-// the user's shares and 1 or 2 TransactWriteItems.
+// the user's shares and 1 or 2 TransactWriteItems, and for those without
+// an owner what NotesByID costs; where the locator does not say what the note says, 1 more with a condition on the row of the note.
 func (db Store) PutShare(ctx context.Context, of note.Note, s note.Share, once idempotency.Key) (note.Share, error) {
 	full := error(nil)
 	put := dynamo.Action{
@@ -59,17 +62,19 @@ func (db Store) PutShare(ctx context.Context, of note.Note, s note.Share, once i
 		}}
 	if s.FirstVersion > 0 { // what is hidden is what was there before the state that is shared
 		put = put.Setting(shareRow(s), firstVersion)
-		where.Condition += " AND (updated_at = :read OR attribute_not_exists(updated_at))"
+		where.Condition = "user_id = :owner AND (updated_at = :read OR attribute_not_exists(updated_at))"
 		where.Values[":read"] = dynamo.Str(keys.Instant(of.UpdatedAt))
 	} else {
 		put = put.Setting(shareRow(s))
 		put.Condition = "NOT (owner_id = :owner AND #permission = :permission AND attribute_exists(shared_at) AND (attribute_not_exists(#set_first_version) OR #set_first_version = :set_first_version))"
 	}
+	var seen types.AttributeValue // the count that is too high
 	given := dynamo.Action{
 		Table: dynamo.NotesTable, Key: givenKey(s.User, s.Owner), Update: "ADD shares :one", Condition: "attribute_exists(opened_at) OR attribute_not_exists(shares) OR shares < :most",
 		Values: dynamo.Attrs{":one": dynamo.Number(1), ":most": dynamo.Number(note.MaxUnopened)},
-		Failed: func(dynamo.Attrs) error { return note.ErrUnopened },
+		Failed: func(row dynamo.Attrs) error { seen = row["shares"]; return note.ErrUnopened },
 	}
+	var unchanged []dynamo.Action
 	share := func() error {
 		actions := []dynamo.Action{
 			{Table: dynamo.NotesTable, Key: endedShareKey(s.User, s.Note), Remove: true},
@@ -79,28 +84,39 @@ func (db Store) PutShare(ctx context.Context, of note.Note, s note.Share, once i
 			users.NotBlocked(s.Owner, s.User, &note.UnknownUser{}),
 			put, // last: what the others say comes first
 		}
+		actions = append(actions, unchanged...)
 		if full == nil {
 			actions = append(actions, given)
 		}
 		return db.change(ctx, note.Giving(s), actions, once.With(s.Result()...))
 	}
-	give := func() error { return db.Spend(allowedShares, string(s.Owner), 1, share) }
-	err := give()
-	if errors.Is(err, note.ErrUnopened) {
-		if err = db.recountGiven(ctx, s); err == nil {
-			err = give()
+	give := func() error {
+		err := db.Spend(allowedShares, string(s.Owner), 1, share)
+		if errors.Is(err, note.ErrUnopened) {
+			if err = db.recountGiven(ctx, s, seen); err == nil {
+				err = db.Spend(allowedShares, string(s.Owner), 1, share)
+			}
 		}
+		if fault.Is(err, fault.Exhausted) { // one that there is already can still be changed
+			full, put.Condition = err, "attribute_exists(PK) AND "+put.Condition
+			err = share()
+		}
+		return err
 	}
-	if fault.Is(err, fault.Exhausted) { // one that there is already can still be changed
-		full, put.Condition = err, "attribute_exists(PK) AND "+put.Condition
-		err = share()
-	}
+	err := give()
 	if fault.Is(err, fault.NotFound) {
 		if adopted, failed := db.adopt(ctx, s.Owner, s.Note); failed != nil {
 			err = failed
 		} else if adopted {
-			err = share()
+			err = give()
 		}
+	}
+	if _, conflict := errors.AsType[*note.VersionConflict](err); conflict {
+		// Another program, which keeps no locators, may have changed the note before: then its row says that it is as it was read.
+		where.Condition, where.Values = "user_id = :owner", dynamo.Attrs{":owner": where.Values[":owner"]}
+		row := dynamo.Action{Table: dynamo.NotesTable, Key: noteKey(of), Failed: func(dynamo.Attrs) error { return &note.VersionConflict{} }}
+		unchanged = []dynamo.Action{row.IfVersion(of.Version, "version")}
+		err = give()
 	}
 	if unchanged, is := errors.AsType[*unchangedError](err); is {
 		s.SharedAt = unchanged.since
@@ -111,7 +127,7 @@ func (db Store) PutShare(ctx context.Context, of note.Note, s note.Share, once i
 
 // recountGiven counts again what a user was given by the owner of the share: the count grows with each share, also when it only gets another permission, and
 // does not shrink. [note.ErrUnopened] if there is no room.
-func (db Store) recountGiven(ctx context.Context, s note.Share) error {
+func (db Store) recountGiven(ctx context.Context, s note.Share, seen types.AttributeValue) error {
 	shares, err := db.ListSharesBy(ctx, s.User, s.Owner, note.MaxUnopened)
 	if err != nil {
 		return err
@@ -120,8 +136,8 @@ func (db Store) recountGiven(ctx context.Context, s note.Share) error {
 		return note.ErrUnopened
 	}
 	return dynamo.UnlessMoved(db.Transact(ctx, []dynamo.Action{{
-		Table: dynamo.NotesTable, Key: givenKey(s.User, s.Owner), Update: "SET shares = :now", Condition: "shares >= :most",
-		Values: dynamo.Attrs{":now": dynamo.Number(int64(len(shares))), ":most": dynamo.Number(note.MaxUnopened)}, Failed: dynamo.Moved,
+		Table: dynamo.NotesTable, Key: givenKey(s.User, s.Owner), Update: "SET shares = :now", Condition: "shares = :seen",
+		Values: dynamo.Attrs{":now": dynamo.Number(int64(len(shares))), ":seen": seen}, Failed: dynamo.Moved,
 	}}, idempotency.Key{}))
 }
 

@@ -52,6 +52,12 @@ func (db Store) ListVersions(ctx context.Context, id note.ID, first int, w page.
 	if strings.HasSuffix(w.From, byNumber) {
 		return db.listPlainVersions(ctx, id, first, w)
 	}
+	if first > 0 && w.From != "" && w.From < keys.VersionSK(first) { // the list goes less far back than it did when the position was given
+		if !w.Backward {
+			return page.Slice[note.Version]{Other: true}, nil
+		}
+		w.From = ""
+	}
 	s := dynamo.Span{Table: dynamo.NotesTable, PK: keys.NoteHistoryPK(string(id))}
 	if w.Backward && w.From == "" { // it begins where none of them is
 		s.Low, s.High = keys.PlainVersionRange()

@@ -11,6 +11,7 @@ import (
 	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/tag"
 	"github.com/taggie/taggie/internal/viewer"
 )
@@ -304,7 +305,10 @@ func (s *Service) Share(ctx context.Context, in PutShare) (Share, error) {
 				return Share{}, fault.Invalidf(in.field(), "the note is yours already")
 			}
 			if !in.ShowEarlier {
-				share.FirstVersion = n.Version
+				var err error
+				if share.FirstVersion, err = s.nextVersion(ctx, n); err != nil {
+					return Share{}, err
+				}
 			}
 			share.SharedAt = s.o.Now().UTC().Truncate(time.Millisecond)
 			put, err := s.o.Store.PutShare(ctx, n, share, once)
@@ -320,6 +324,18 @@ func (s *Service) Share(ctx context.Context, in PutShare) (Share, error) {
 		share.SharedAt, err = time.Parse(time.RFC3339Nano, result[1])
 		return share, err
 	})
+}
+
+// nextVersion returns the number that the present state of a note has as a version, or a later one: another program may have kept versions under numbers of its own.
+func (s *Service) nextVersion(ctx context.Context, n Note) (int, error) {
+	if !n.Foreign {
+		return n.Version, nil
+	}
+	newest, err := domain.First(s.ListVersions(ctx, []VersionsRequest{n.Versions(page.Window{Limit: 1})}))
+	if err != nil || len(newest.Items) == 0 {
+		return n.Version, err
+	}
+	return max(n.Version, newest.Items[0].Number+1), nil
 }
 
 // OpenShare is the input of [Service.Open].

@@ -47,3 +47,37 @@ func TestAUserEndsTheSharesOfAnother(t *testing.T) {
 	bob.Share(notes[:1], ada)
 	assert.Equal(t, 4, shared(ada))
 }
+
+// However a version is asked for, one from before the share is not there.
+func TestVersionsFromBeforeAShareAreHidden(t *testing.T) {
+	s := apitest.NewServer(t)
+	ada, bob := s.User("ada@example.com"), s.User("bob@example.com")
+	note := ada.Notes(1)[0]
+	rename := func(title string) string {
+		t.Helper()
+		return ada.Mutate("updateNote", "note { latestVersion { id } }", apitest.Vars{"noteId": note, "title": title}).Str("result.note.latestVersion.id")
+	}
+	secret := rename("without the secret")
+	ada.Mutate("shareNote", "note { id }", apitest.Vars{"noteId": note, "userId": bob.ID, "permission": "EDIT"})
+	const query = `query($n: ID!, $v: ID!) {
+		note(id: $n) { latestVersion { id } versionAt(number: 1) { id } versions(first: 9) { nodes { number } } }
+		node(id: $v) { id } nodes(ids: [$v]) { id }
+		viewer { sharedNotes(first: 9) { nodes { latestVersion { id } versionAt(number: 1) { id } versions(first: 9) { nodes { number } } } } } }`
+	vars := apitest.Vars{"n": note, "v": secret}
+	a := bob.Must(query, vars)
+	for _, hidden := range []any{a.At("note.latestVersion"), a.At("note.versionAt"), a.At("node"), a.List("nodes")[0]} {
+		assert.Nil(t, hidden)
+	}
+	assert.Empty(t, a.List("note.versions.nodes"))
+	shared := a.List("viewer.sharedNotes.nodes")[0].(map[string]any)
+	assert.Equal(t, map[string]any{"latestVersion": nil, "versionAt": nil, "versions": map[string]any{"nodes": []any{}}}, shared)
+	bob.Mutate("restoreVersion", "note { id }", apitest.Vars{"versionId": secret}).Fails("NOT_FOUND", "")
+	next := rename("third")
+	a = bob.Must(query, vars)
+	assert.Equal(t, next, a.Str("note.latestVersion.id"))
+	assert.Len(t, a.List("note.versions.nodes"), 1)
+	ada.Mutate("shareNote", "note { id }", apitest.Vars{"noteId": note, "userId": bob.ID, "permission": "EDIT", "showEarlierVersions": true})
+	a = bob.Must(query, vars)
+	assert.Equal(t, secret, a.Str("node.id"))
+	assert.Len(t, a.List("note.versions.nodes"), 2)
+}
