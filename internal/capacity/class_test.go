@@ -18,7 +18,7 @@ func TestKeysAreClassifiedByWhatThereIsMoreOf(t *testing.T) {
 		{"notes", "", "USER#" + id, "PROFILE", capacity.Class{Name: "notes USER#<id>", Spread: capacity.ByLabeller}},
 		{"notes", "LSI1", "USER#" + id, "", capacity.Class{Name: "notes USER#<id>", Spread: capacity.ByLabeller}},
 		{"notes", "GSI2", "USERS", "", capacity.Class{Name: "notes/GSI2 USERS", Spread: capacity.Fixed}},
-		{"notes", "", "OUTBOX#07", "", capacity.Class{Name: "notes NOTE_OUTBOX#<shard>", Spread: capacity.Fixed, Timed: true}},
+		{"notes", "", "OUTBOX#07", "", capacity.Class{Name: "notes OUTBOX#<shard>", Spread: capacity.Fixed, Timed: true}},
 		{"notes", "", "CLEANUP#2026-11-28#07", "", capacity.Class{Name: "notes CLEANUP#<day>#<shard>", Spread: capacity.Fixed, Timed: true}},
 		{"notes", "", "COUNT#items#" + project, "COUNT", capacity.Class{Name: "notes COUNT#…", Spread: capacity.ByProject, Timed: true}},
 		{"entities_master", "", project, project + ":CategoryList", capacity.Class{Name: "entities_master <project>", Spread: capacity.ByProject}},
