@@ -10025,7 +10025,8 @@ type Subscription {
   not the score. Changes that other programs make in the table are not told either.
 
   The subscription completes when the score is deleted, or when the caller may no longer read it. The event that says so
-  is the last one; its ` + "`" + `score` + "`" + ` is null. If the subscription ends for any other reason, subscribe again after the last cursor.
+  is the last one; its ` + "`" + `score` + "`" + ` is null. There is none if it was missed, and if another program did it, which is noticed
+  some minutes later. If the subscription ends for any other reason, subscribe again after the last cursor.
   For signed-up callers who may read the score.
   """
   scoreEvents(
@@ -13554,7 +13555,7 @@ enum ScorePart {
   SNAPSHOTS_SHOWN
 }
 
-"Events were missed. A ` + "`" + `ScorePosition` + "`" + ` follows; read the score again after it."
+"Events were missed. A ` + "`" + `ScorePosition` + "`" + ` follows; read the score again after it, which is null if it is gone."
 type ScoreGap {
   "A sentence for people."
   message: String!

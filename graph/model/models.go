@@ -1733,7 +1733,7 @@ func (ScoreConflict) IsDeleteScoreProblem() {}
 
 func (ScoreConflict) IsRestoreSnapshotProblem() {}
 
-// Events were missed. A `ScorePosition` follows; read the score again after it.
+// Events were missed. A `ScorePosition` follows; read the score again after it, which is null if it is gone.
 type ScoreGap struct {
 	// A sentence for people.
 	Message string `json:"message"`

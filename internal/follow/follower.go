@@ -124,6 +124,9 @@ func (f *follower) pass(ctx context.Context, of Stream, e Entry) error {
 	}
 }
 
+// idle implements [rules]. What is shared is read before something is told, so that there is nothing to look for.
+func (f *follower) idle(context.Context) error { return nil }
+
 // reads reports whether the follower may read the note of an owner's event.
 func (f *follower) reads(of Stream, e Entry) bool {
 	return e.Of != "" && f.seen.shared[note.ID(e.Of)] == UserID(of.Of)

@@ -19,6 +19,8 @@ type rules interface {
 	start(ctx context.Context) error
 	// pass goes on to an entry, and tells it if the reader may be told. errOver when there is nothing more to tell.
 	pass(ctx context.Context, of Stream, e Entry) error
+	// idle is called at the time that the rules have set as the reader's idleAt, when nothing came until then. errOver when there is nothing more to tell.
+	idle(ctx context.Context) error
 }
 
 // errOver says that there is nothing more to follow.
@@ -37,6 +39,7 @@ type reader struct {
 	feeds     map[Stream]*feed  // the same
 	unheard   int               // events that were passed since something was told
 	told      bool              // whether anything was
+	idleAt    time.Time         // when the rules want to know that nothing came; zero for never
 
 	mu    sync.Mutex
 	dirty map[Stream]bool // which streams have changed
@@ -115,11 +118,27 @@ func (r *reader) run(ctx context.Context) error {
 		if len(all) > 0 {
 			continue
 		}
-		select {
-		case <-r.wake:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := r.wait(ctx); err != nil {
+			return err
 		}
+	}
+}
+
+// wait returns when there may be something to tell.
+func (r *reader) wait(ctx context.Context) error {
+	var idle <-chan time.Time
+	if !r.idleAt.IsZero() {
+		timer := time.NewTimer(time.Until(r.idleAt))
+		defer timer.Stop()
+		idle = timer.C
+	}
+	select {
+	case <-r.wake:
+		return nil
+	case <-idle:
+		return r.idle(ctx)
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

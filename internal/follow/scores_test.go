@@ -2,6 +2,7 @@ package follow
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +36,13 @@ func (w *world) deletes1() event.Event {
 	e := score.Deletion(w.scores[prelude], time.UnixMilli(1000))
 	delete(w.scores, prelude)
 	return e
+}
+
+// counted returns how often the score was read.
+func (w *world) counted() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.reads
 }
 
 func title(of string) func(*score.Score)          { return func(s *score.Score) { s.Title = of } }
@@ -163,6 +171,60 @@ func TestAScoreThatIsLostWithoutAnEvent(t *testing.T) {
 		closed(t, bobs)
 		<-over
 	})
+}
+
+// Nothing happens to the score, and another program takes it away: one of all followers looks from time to time.
+func TestAScoreThatIsLostWhileNothingHappens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.Hub.Close()
+		w.becomes(access(score.Public))
+		bobs, over := w.toScore(t, "bob", nil)
+		cursor := position(t, bobs)
+		eves, _ := w.toScore(t, "eve", cursor)
+		adas, _ := w.toScore(t, "ada", cursor)
+		before := w.counted()
+		time.Sleep(10 * idleLooks)
+		synctest.Wait()
+		reads := w.counted() - before
+		assert.True(t, reads >= 10 && reads <= 20, "%d", reads)
+		w.becomes(access(score.Private))
+		time.Sleep(idleLooks + looks + time.Second)
+		closed(t, bobs)
+		closed(t, eves)
+		<-over
+		e := w.becomes(title("two"))
+		w.happens(t, e)
+		expect(t, adas, e)
+	})
+}
+
+// The score is deleted before the position of a follower, so that no event says it.
+func TestAScoreThatIsLostBeforeThePosition(t *testing.T) {
+	w := newWorld(t)
+	w.becomes(access(score.Public))
+	bobs, over := w.toScore(t, "bob", nil)
+	position(t, bobs)
+	w.happens(t, w.becomes(title("one")))
+	next(t, bobs)
+	w.mu.Lock()
+	clear(w.streams)
+	w.mu.Unlock()
+	gone := w.deletes1()
+	w.happens(t, gone) // there is no stream
+	w.feed(Score(prelude.ID)).nudge()
+	require.True(t, next(t, bobs).Gap)
+	position(t, bobs)
+	closed(t, bobs)
+	<-over
+
+	w.becomes(access(score.Public))
+	var once sync.Once
+	w.read = func() { once.Do(func() { w.deletes1() }) }
+	late, over := w.toScore(t, "bob", nil)
+	position(t, late)
+	closed(t, late)
+	<-over
 }
 
 // Who takes a message too late gets it after another look.

@@ -30,6 +30,7 @@ type world struct {
 	looks   int // at what is shared
 	scores  map[score.Ref]score.Score
 	reads   int        // of scores
+	read    func()     // is called after each of them, if it is there
 	hold    chan error // one who looks waits for its answer, if there is such a channel
 	missed  int
 	told    func(context.Context, string, time.Time) error
@@ -136,6 +137,9 @@ func (w *world) ListReceived(_ context.Context, user UserID, limit int) ([]note.
 
 func (w *world) ScoresByID(_ context.Context, refs []score.Ref) ([]score.Score, []error) {
 	w.mu.Lock()
+	if w.read != nil {
+		defer w.read()
+	}
 	defer w.mu.Unlock()
 	w.reads++
 	s, there := w.scores[refs[0]]
