@@ -68,3 +68,14 @@ func TestALookThatFailsIsSharedToo(t *testing.T) {
 		assert.Equal(t, 1, w.looks)
 	})
 }
+
+// What rests upon an old look is not told, however soon it would be taken.
+func TestNothingIsToldAfterAnOldLook(t *testing.T) {
+	w := newWorld(t)
+	for range 100 {
+		r := newReader(w.Hub, NotesOf("ada"))
+		r.out = make(chan Told, 1) // taken at once
+		require.ErrorIs(t, r.sayBefore(t.Context(), Told{Looked: time.Now().Add(-2 * looks)}), errUntaken)
+		require.NoError(t, r.sayBefore(t.Context(), Told{Looked: time.Now()}))
+	}
+}

@@ -251,7 +251,11 @@ func (r *reader) miss(ctx context.Context) error {
 
 // sayBefore tells something that rests upon a look. errUntaken when it is taken too late for that.
 func (r *reader) sayBefore(ctx context.Context, t Told) error {
-	late := time.NewTimer(time.Until(t.Looked.Add(looks * 4 / 3)))
+	left := time.Until(t.Looked.Add(looks * 4 / 3))
+	if left <= 0 { // a timer that has run out would leave it to chance
+		return errUntaken
+	}
+	late := time.NewTimer(left)
 	defer late.Stop()
 	return r.say(ctx, t, late.C)
 }
