@@ -76,7 +76,7 @@ func TestEachChangeOfAScoreLeavesOneEvent(t *testing.T) {
 	require.NoError(t, snapshot(), "again")
 	told = all()
 	require.Len(t, told, 4)
-	assert.Equal(t, score.SnapshotEvent(score.SnapshotCreated, taken, taken.CreatedAt), told[3])
+	assert.Equal(t, score.SnapshotEvent(score.SnapshotCreated, score.Score{Access: public}, taken, taken.CreatedAt), told[3])
 	of := event.Event{Snapshot: taken.ID, Version: 4}
 	of.Type = score.SnapshotRenamed
 	leaves(of, func() error {

@@ -52,8 +52,8 @@ func nameRow(s score.Snapshot) dynamo.Action {
 // snap:<score><snapshot> and name:<score><name> on condition that there is none; todo:<score><snapshot>; a task; o = si:<owner> AND
 // s = <item><snapshot> on condition that there is none, and o = it:<owner> AND s = <score><item> on condition that it exists.
 // The event in the outbox. Cost: 1 TransactWriteItems of 6 rows and two per item; with more than 42 items 1 TransactWriteItems per 44 of them besides.
-func (db Store) CommitSnapshot(ctx context.Context, s score.Snapshot, i score.Intent, once idempotency.Key) error {
-	by, e := uses.By{Score: s.Score, Snapshot: s.ID}, score.SnapshotEvent(score.SnapshotCreated, s, s.CreatedAt)
+func (db Store) CommitSnapshot(ctx context.Context, of score.Score, s score.Snapshot, i score.Intent, once idempotency.Key) error {
+	by, e := uses.By{Score: s.Score, Snapshot: s.ID}, score.SnapshotEvent(score.SnapshotCreated, of, s, s.CreatedAt)
 	one := roomForOne(s.Score)
 	one.Update = "SET s_count = if_not_exists(s_count, :none) + :one"
 	one.Values[":none"], one.Values[":one"] = dynamo.Number(0), dynamo.Number(1)
@@ -107,7 +107,7 @@ func removeSnapshot(s score.Snapshot) []dynamo.Action {
 //
 // Index: primary. Key: o = sc:<owner> AND s = snap:<score><snapshot> on condition of its name; name:<score><name> of both names, on
 // condition that there is none of the new one; the event in the outbox. Cost: 1 TransactWriteItems of 4 rows.
-func (db Store) RenameSnapshot(ctx context.Context, before, after score.Snapshot, once idempotency.Key) error {
+func (db Store) RenameSnapshot(ctx context.Context, of score.Score, before, after score.Snapshot, once idempotency.Key) error {
 	if before.Name == after.Name {
 		return db.Transact(ctx, nil, once)
 	}
@@ -115,7 +115,7 @@ func (db Store) RenameSnapshot(ctx context.Context, before, after score.Snapshot
 	row := ofName(before, attempt)
 	row.Update, row.Names = "SET snapname = :after, update_at = :at, #attempt = :attempt", map[string]string{"#attempt": "_attempt"}
 	row.Values[":after"], row.Values[":at"], row.Values[":attempt"] = dynamo.Str(after.Name), dynamo.Str(keys.Instant(after.UpdatedAt)), dynamo.Str(attempt)
-	e := score.SnapshotEvent(score.SnapshotRenamed, after, after.UpdatedAt)
+	e := score.SnapshotEvent(score.SnapshotRenamed, of, after, after.UpdatedAt)
 	err := db.Transact(ctx, []dynamo.Action{row, nameRow(after), {Table: dynamo.ScoresTable, Key: snapshotNameKey(before.Score, before.Name), Remove: true}, outbox.Put(e)}, once)
 	if errors.Is(err, dynamo.ErrDone) {
 		err = nil
@@ -154,7 +154,7 @@ func (db Store) DeleteSnapshot(ctx context.Context, of score.Score, s score.Snap
 	if err != nil {
 		return score.Intent{}, err
 	}
-	e := score.SnapshotEvent(score.SnapshotDeleted, s, db.instant())
+	e := score.SnapshotEvent(score.SnapshotDeleted, of, s, db.instant())
 	gone := append([]dynamo.Action{oneFewer(of, s), outbox.Put(e)}, removeSnapshot(s)...)
 	if !found {
 		foreign, err := db.foreignSnapshots(ctx, []score.SnapshotID{s.SnapshotID})

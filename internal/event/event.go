@@ -31,7 +31,7 @@ type Event struct {
 	With     viewer.UserID // whose share it is about; "" for other events
 	Snapshot string        // which snapshot of the score it is about; "" for other events
 	Parts    string        // which parts of the score were changed, with spaces between them; "" for other events
-	Private  bool          // the score is the owner's alone since then
+	Private  bool          // the score, or the snapshot that it is about, is the owner's alone since then
 	Version  int           // of the object since then; of a snapshot the version that it keeps; 0 for what is about a share
 	At       time.Time
 }

@@ -83,10 +83,10 @@ func PartsOf(e event.Event) []ChangedPart {
 // Deletion is the event of a score that its owner deleted.
 func Deletion(s Score, at time.Time) event.Event { return eventOf(Removed, s.Ref, s.Version, at) }
 
-// SnapshotEvent is an event of a snapshot.
-func SnapshotEvent(typ event.Type, s Snapshot, at time.Time) event.Event {
+// SnapshotEvent is an event of a snapshot of the score, which is as it was read for the change.
+func SnapshotEvent(typ event.Type, of Score, s Snapshot, at time.Time) event.Event {
 	e := eventOf(typ, s.Score, s.Version, at)
-	e.Snapshot = s.ID
+	e.Snapshot, e.Private = s.ID, of.Access == Private || s.Version < of.ShownFrom
 	return e
 }
 
@@ -106,7 +106,7 @@ func Show(ctx context.Context, s Score) (Score, error) {
 }
 
 // Tells reports whether the viewer to whom the score was shown may be told of an event of it. What happened while it was the owner's alone, and to
-// snapshots that are the owner's alone, is told to nobody else.
+// snapshots that were or are the owner's alone, is told to nobody else.
 func (s Score) Tells(ctx context.Context, e event.Event) bool {
 	return viewer.From(ctx).Is(s.Owner) || !e.Private && (e.Snapshot == "" || e.Version >= s.shownFrom)
 }

@@ -50,3 +50,27 @@ func TestEventsSayWhatOfAScoreWasChanged(t *testing.T) {
 	assert.False(t, MayEnd(e), "nobody loses it")
 	assert.True(t, MayEnd(Deletion(after, at)))
 }
+
+// Others are not told later of what happened to a snapshot while it was the owner's alone.
+func TestEventsOfSnapshotsSayWhoseTheyWere(t *testing.T) {
+	t.Parallel()
+	for name, one := range map[string]struct {
+		access    Access
+		shownFrom int
+		want      bool
+	}{
+		"of a private score": {Private, 0, true},
+		"hidden":             {Limited, 4, true},
+		"shown":              {Limited, 3, false},
+		"public":             {Public, 0, false},
+	} {
+		of := Score{Ref: Ref{"ada", "s1"}, Access: one.access, ShownFrom: one.shownFrom, Version: 5}
+		for _, typ := range []event.Type{SnapshotCreated, SnapshotRenamed, SnapshotDeleted} {
+			e := SnapshotEvent(typ, of, Snapshot{SnapshotID: SnapshotID{of.Ref, "x"}, Version: 3}, time.UnixMilli(7))
+			assert.Equal(t, one.want, e.Private, name)
+			e.Private = false
+			assert.Equal(t, event.Event{Kind: event.OfScore, Of: "s1", Type: typ, Owner: "ada", By: "ada", Snapshot: "x", Version: 3, At: time.UnixMilli(7)}, e, name)
+			assert.False(t, MayEnd(e), name)
+		}
+	}
+}

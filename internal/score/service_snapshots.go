@@ -49,7 +49,7 @@ func (s *Service) take(ctx context.Context, of Score, name string, key idempoten
 		return Snapshot{}, err
 	}
 	if err = s.keep(ctx, made.SnapshotID, content); err == nil {
-		err = s.o.Store.CommitSnapshot(ctx, made, intent, key.With(string(of.Owner), string(of.ID), made.ID))
+		err = s.o.Store.CommitSnapshot(ctx, of, made, intent, key.With(string(of.Owner), string(of.ID), made.ID))
 	}
 	if err != nil {
 		s.takeBack(ctx, made.SnapshotID)
@@ -97,13 +97,13 @@ func (s *Service) RenameSnapshot(ctx context.Context, in RenameSnapshot) (Snapsh
 		return Snapshot{}, err
 	}
 	return once(ctx, s, "renameSnapshot", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Snapshot, error) {
-		return s.editSnapshot(ctx, in.Snapshot, func(_ Score, before Snapshot) (Snapshot, error) {
+		return s.editSnapshot(ctx, in.Snapshot, func(of Score, before Snapshot) (Snapshot, error) {
 			after := before
 			if after.Name != name {
 				after.Name, after.UpdatedAt = name, domain.Later(s.o.Now, before.UpdatedAt)
 			}
 			id := before.SnapshotID
-			return after, s.o.Store.RenameSnapshot(ctx, before, after, key.With(string(id.Score.Owner), string(id.Score.ID), id.ID))
+			return after, s.o.Store.RenameSnapshot(ctx, of, before, after, key.With(string(id.Score.Owner), string(id.Score.ID), id.ID))
 		})
 	}, s.rereadSnapshot)
 }

@@ -64,10 +64,10 @@ type Snapshots interface {
 	// CommitSnapshot makes the snapshot that was begun appear, with its uses of items. Faults as for BeginSnapshot;
 	// *[UnknownItem] when an item was deleted meanwhile, and without an item when others are not to see a snapshot of this version: the score
 	// has changed.
-	CommitSnapshot(ctx context.Context, s Snapshot, i Intent, once idempotency.Key) error
+	CommitSnapshot(ctx context.Context, of Score, s Snapshot, i Intent, once idempotency.Key) error
 	// RenameSnapshot gives the snapshot the name of after. *[SnapshotConflict] when before is not the current one, NotFound
 	// when it is gone, [ErrNameTaken].
-	RenameSnapshot(ctx context.Context, before, after Snapshot, once idempotency.Key) error
+	RenameSnapshot(ctx context.Context, of Score, before, after Snapshot, once idempotency.Key) error
 	// DeleteSnapshot lets the snapshot of the score disappear, and returns the intent to remove what is left of it. Faults as for
 	// RenameSnapshot; *[SnapshotConflict] also when others see other snapshots of the score than they did.
 	DeleteSnapshot(ctx context.Context, of Score, s Snapshot, once idempotency.Key) (Intent, error)

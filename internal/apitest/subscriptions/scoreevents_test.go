@@ -149,8 +149,11 @@ func TestFollowingEndsWithTheAccessToAScore(t *testing.T) {
 	bob.Subscribe(scoreEvents, apitest.Vars{"s": id, "after": cursor}).Refused("NOT_FOUND", "")
 
 	rewrites(ada, id, apitest.Vars{"title": "Still secret"})
+	ada.Mutate("deleteSnapshot", "deletedSnapshotId", apitest.Vars{"snapshotId": ada.Snapshot(id, "secret")})
 	rewrites(ada, id, apitest.Vars{"access": "PUBLIC", "showEarlierSnapshots": true})
 	scoreHappens(adas, "CHANGED", "TITLE")
+	scoreHappens(adas, "SNAPSHOT_CREATED")
+	scoreHappens(adas, "SNAPSHOT_DELETED")
 	scoreHappens(adas, "CHANGED", "ACCESS", "SNAPSHOTS_SHOWN")
 	again := bob.Subscribe(scoreEvents, apitest.Vars{"s": id, "after": cursor})
 	assert.Equal(t, 1.0, scoreHappens(again, "CHANGED", "ACCESS", "SNAPSHOTS_SHOWN").At("score.snapshotCount"), "the first that others are told again")
