@@ -21,20 +21,22 @@ func (db Store) change(ctx context.Context, e event.Event, actions []dynamo.Acti
 	return err
 }
 
-// OwnersOf fills in whose the notes of events are. Of a note that is gone it stays unknown.
+// OwnersOf fills in whose the notes of events are, and returns the error of each. Of a note that is gone it stays unknown, without an error.
 //
 // Index: primary. Key: NOTE#<id>/LOCATOR. Cost: ⌈n/100⌉ BatchGetItem.
-func (db Store) OwnersOf(ctx context.Context, events []*event.Event) error {
+func (db Store) OwnersOf(ctx context.Context, events []*event.Event) []error {
 	left := make([]*located, len(events))
 	for i, e := range events {
 		left[i] = &located{note: note.Note{ID: note.ID(e.Of)}, known: true, sought: true}
 	}
 	db.readLocators(ctx, left)
+	errs := make([]error, len(events))
 	for i, l := range left {
 		if l.err != nil && !fault.Is(l.err, fault.NotFound) {
-			return l.err
+			errs[i] = l.err
+			continue
 		}
 		events[i].Owner = l.note.Owner
 	}
-	return nil
+	return errs
 }

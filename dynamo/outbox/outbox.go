@@ -17,11 +17,7 @@ import (
 )
 
 // Store lists and removes events.
-type Store struct {
-	*dynamo.DB
-	// Owners tells whose the notes of events are of which that is not known. Where nothing is left of a note it stays unknown.
-	Owners func(context.Context, []*event.Event) error
-}
+type Store struct{ *dynamo.DB }
 
 func keyOf(e event.Event) dynamo.Key {
 	return dynamo.Key{PK: keys.OutboxPK(e.Of), SK: keys.OutboxSK(e.At, string(e.Kind), e.Of, string(e.Type), e.About())}
@@ -55,10 +51,9 @@ func Put(e event.Event) dynamo.Action {
 }
 
 // ListOutbox returns events that happened before an instant and were not told yet, the oldest first, up to limit in each partition. It reads the
-// partitions concurrently. Whose a note is that its reader has left, its locator tells.
+// partitions concurrently. The owner of a note that its reader has left is not known.
 //
-// Index: primary. Key: PK = OUTBOX#<shard> AND SK < <before>, for each shard; NOTE#<id>/LOCATOR where the owner is not known. Cost: 1 Query
-// per shard (16), one more per started megabyte; ⌈n/100⌉ BatchGetItem for n shares that their readers ended.
+// Index: primary. Key: PK = OUTBOX#<shard> AND SK < <before>, for each shard. Cost: 1 Query per shard (16), one more per started megabyte.
 func (db Store) ListOutbox(ctx context.Context, before time.Time, limit int) ([]event.Event, error) {
 	shards := keys.OutboxPKs()
 	found := make([][]event.Event, len(shards))
@@ -79,16 +74,7 @@ func (db Store) ListOutbox(ctx context.Context, before time.Time, limit int) ([]
 	slices.SortFunc(all, func(a, b event.Event) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Of, b.Of), cmp.Compare(a.Version, b.Version))
 	})
-	var unknown []*event.Event
-	for i := range all {
-		if all[i].Owner == "" {
-			unknown = append(unknown, &all[i])
-		}
-	}
-	if len(unknown) == 0 || db.Owners == nil {
-		return all, nil
-	}
-	return all, db.Owners(ctx, unknown)
+	return all, nil
 }
 
 // DeleteOutbox removes the rows of events. One that is not there does no harm.

@@ -27,10 +27,10 @@ type following struct {
 // newFollowing wires what tells of notes and scores. Nothing runs until somebody listens to the hub, which is to be closed, or something happens.
 func newFollowing(q *queue.Queue, s *Stores, cfg config.Config, metrics *telemetry.Metrics, log *slog.Logger) following {
 	ofNotes, kept := notes.Store{DB: s.DB}, queue.Streams{Queue: q}
-	waiting := outbox.Store{DB: s.DB, Owners: ofNotes.OwnersOf}
+	waiting := outbox.Store{DB: s.DB}
 	news := edge.NewNews(edge.Redis{Client: s.Redis, Prefix: cfg.RedisPrefix}, "events", cfg.TablePrefix+"events")
 	return following{
-		Teller: follow.NewTeller(follow.TellerOptions{Outbox: waiting, Streams: kept, News: news, Now: s.Clock.Now, Log: log}),
+		Teller: follow.NewTeller(follow.TellerOptions{Outbox: waiting, Owners: ofNotes.OwnersOf, Streams: kept, News: news, Now: s.Clock.Now, Log: log}),
 		Hub: follow.NewHub(follow.HubOptions{
 			Streams: kept, News: news, Shares: ofNotes, Scores: scores.Store{DB: s.DB}, Patience: cfg.StreamPatience,
 			Missed: func(of event.Kind) { metrics.EventsMissed(string(of)) }, Log: log,

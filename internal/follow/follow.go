@@ -69,8 +69,8 @@ type Streams interface {
 
 // Outbox keeps each event, from the transaction of its change on, until it was told.
 type Outbox interface {
-	// ListOutbox returns events that happened before an instant and were not told yet, the oldest first, up to limit in each part of the outbox. Their
-	// owners are known, unless nothing is left of a note.
+	// ListOutbox returns events that happened before an instant and were not told yet, the oldest first, up to limit in each part of the outbox. The
+	// owner of a note is not known where its reader has left it.
 	ListOutbox(ctx context.Context, before time.Time, limit int) ([]event.Event, error)
 	// DeleteOutbox removes events that were told. One that is not there does no harm.
 	DeleteOutbox(ctx context.Context, told []event.Event) error

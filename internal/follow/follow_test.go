@@ -285,3 +285,22 @@ func TestListeningIsCountedBackWhenTheHubIsClosedMeanwhile(t *testing.T) {
 	require.ErrorIs(t, <-answers, errAway)
 	assert.Empty(t, w.listeners)
 }
+
+// One event whose note cannot be found out about waits, and its age is told; the others do not wait for it.
+func TestAnEventWithoutAReadableOwnerWaitsAlone(t *testing.T) {
+	w := newWorld(t)
+	adas := w.listen(t, "ada", nil)
+	position(t, adas)
+	stuck := event.Event{Kind: event.OfNote, Type: note.ShareEnded, Of: "unreadable", By: "bob", With: "bob", At: time.UnixMilli(1)}
+	left := stuck
+	left.Of, left.At = "n1", time.UnixMilli(2)
+	last := change("ada", "n1")
+	w.outbox = []event.Event{stuck, left, last}
+	require.NoError(t, w.Relay(t.Context()))
+	left.Owner = "ada"
+	expect(t, adas, left, last)
+	assert.Equal(t, []event.Event{stuck}, w.outbox)
+	late, err := w.Late(t.Context())
+	require.NoError(t, err)
+	assert.Greater(t, late, time.Minute)
+}

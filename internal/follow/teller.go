@@ -40,6 +40,7 @@ type Teller struct {
 // TellerOptions are what a teller works with.
 type TellerOptions struct {
 	Outbox  Outbox
+	Owners  func(context.Context, []*event.Event) []error // fills in whose the notes of events are; "" for one of which nothing is left
 	Streams Streams
 	News    News
 	Now     func() time.Time
@@ -145,13 +146,40 @@ func (t *Teller) Sweep(ctx context.Context) error {
 	return t.o.Outbox.DeleteOutbox(ctx, told) // what is not removed is found there again
 }
 
-// Relay tells what others left in the outbox, and removes it.
+// Relay tells what others left in the outbox, and removes it. An event stays there, and is logged, while it cannot be found out whose its note is.
 func (t *Teller) Relay(ctx context.Context) error {
 	late, err := t.o.Outbox.ListOutbox(ctx, t.o.Now().Add(-relayAfter), relayAtOnce)
 	if err != nil || len(late) == 0 {
 		return err
 	}
-	return errors.Join(t.tellAll(ctx, late), t.Sweep(ctx))
+	return errors.Join(t.tellAll(ctx, t.owned(ctx, late)), t.Sweep(ctx))
+}
+
+// owned returns the events with their owners, without those whose owner could not be read.
+func (t *Teller) owned(ctx context.Context, events []event.Event) []event.Event {
+	var unknown []*event.Event
+	for i := range events {
+		if events[i].Owner == "" {
+			unknown = append(unknown, &events[i])
+		}
+	}
+	if len(unknown) == 0 {
+		return events
+	}
+	failed := map[*event.Event]bool{}
+	for i, err := range t.o.Owners(ctx, unknown) {
+		if e := unknown[i]; err != nil {
+			failed[e] = true
+			t.o.Log.WarnContext(ctx, "an event waits, since the owner of its note cannot be read", "of", e.Of, "error", err)
+		}
+	}
+	known := make([]event.Event, 0, len(events))
+	for i := range events {
+		if !failed[&events[i]] {
+			known = append(known, events[i])
+		}
+	}
+	return known
 }
 
 // Late returns for how long the oldest event has been waiting in the outbox that others look for by now; 0 when there is none.

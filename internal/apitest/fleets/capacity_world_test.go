@@ -20,7 +20,6 @@ import (
 	"github.com/taggie/taggie/internal/capacity"
 	"github.com/taggie/taggie/internal/embedded"
 	"github.com/taggie/taggie/internal/embedded/embeddedtest"
-	"github.com/taggie/taggie/internal/event"
 )
 
 // capacityWorld is a fleet of which all is counted that it consumes.
@@ -139,7 +138,7 @@ func (w *capacityWorld) soFar() moment {
 // untold is how many events of notes and scores the servers have not told yet.
 func (w *capacityWorld) untold() int {
 	w.t.Helper()
-	events, err := outbox.Store{DB: w.tables(), Owners: func(context.Context, []*event.Event) error { return nil }}.ListOutbox(w.t.Context(), time.Now().Add(time.Hour), 100_000)
+	events, err := outbox.Store{DB: w.tables()}.ListOutbox(w.t.Context(), time.Now().Add(time.Hour), 100_000)
 	require.NoError(w.t, err)
 	return len(events)
 }
