@@ -33,7 +33,7 @@ type Contents struct {
 
 // File is the bytes of something that is told in a line.
 type File struct {
-	Key  string // where the bytes are kept
+	Key  string // where the bytes are kept; "" when nobody knows
 	Path string // in the archive; no other file has it
 }
 
@@ -45,7 +45,7 @@ type Written struct {
 }
 
 // Write writes an archive: the README, the lines of each part, then the files. Progress is told how many lines and files were written so far; its
-// error ends it. A file that is gone is a fault of what was written. Memory: a part of a file, and what the parts keep.
+// error ends it. A file that is gone, or has no key, is a fault of what was written. Memory: a part of a file, and what the parts keep.
 func Write(ctx context.Context, to io.Writer, a Archive, c Contents, files Files, progress func(entries int) error) (Written, error) {
 	w := &writer{zip: zip.NewWriter(to), at: a.CreatedAt, files: files, progress: progress}
 	if err := w.text("README.txt", readme(a, c.Parts)); err != nil {
@@ -105,12 +105,13 @@ func (w *writer) part(ctx context.Context, user UserID, p Part) error {
 
 // file writes the bytes of a file as they are: most are compressed already.
 func (w *writer) file(ctx context.Context, f File) error {
+	if f.Key == "" {
+		w.fault(Fault{Path: f.Path, Message: "nothing says where the file is"})
+		return nil
+	}
 	from, err := w.files.Open(ctx, f.Key, 0)
 	if fault.Is(err, fault.NotFound) {
-		w.Mistakes++
-		if len(w.Faults) < MaxFaults {
-			w.Faults = append(w.Faults, Fault{Path: f.Path, Message: "the file does not exist"})
-		}
+		w.fault(Fault{Path: f.Path, Message: "the file does not exist"})
 		return nil
 	}
 	if err != nil {
@@ -125,6 +126,14 @@ func (w *writer) file(ctx context.Context, f File) error {
 		return err
 	}
 	return w.wrote()
+}
+
+// fault counts something that could not be read, and lists it while there is room.
+func (w *writer) fault(f Fault) {
+	w.Mistakes++
+	if len(w.Faults) < MaxFaults {
+		w.Faults = append(w.Faults, f)
+	}
 }
 
 func (w *writer) wrote() error {

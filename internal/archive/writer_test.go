@@ -43,7 +43,7 @@ func TestFilesAreNotKeptInMemory(t *testing.T) {
 	const size, files = 64 << 20, 4
 	c := archive.Contents{Files: func(_ context.Context, _ archive.UserID, each func(archive.File) error) error {
 		for i := range files {
-			if err := each(archive.File{Path: fmt.Sprint("files/", i)}); err != nil {
+			if err := each(archive.File{Key: "zeros", Path: fmt.Sprint("files/", i)}); err != nil {
 				return err
 			}
 		}

@@ -150,7 +150,11 @@ func (s Sources) eachItems(ctx context.Context, id archive.UserID, limit int, do
 func (s Sources) items(ctx context.Context, id archive.UserID, emit archive.Emit) error {
 	return s.eachItems(ctx, id, page.Max, func(all []score.Item) error {
 		for _, item := range all {
-			if err := emit(itemLine{itemGID(item.ItemRef), item.Name, item.SetName, item.Type, item.Size, item.CreatedAt, when(item.Withdrawn), pathOf(item)}); err != nil {
+			line := itemLine{itemGID(item.ItemRef), item.Name, item.SetName, item.Type, item.Size, item.CreatedAt, when(item.Withdrawn), ""}
+			if item.Object != "" { // rows of other programs may lack it
+				line.File = pathOf(item)
+			}
+			if err := emit(line); err != nil {
 				return err
 			}
 		}
