@@ -9708,7 +9708,7 @@ type Mutation {
   unblockUser(input: UnblockUserInput!): UnblockUserPayload
   """
   Writes everything that is the caller's into one file, in the background: see ` + "`" + `Archive` + "`" + `. EXHAUSTED while another archive of the caller is
-  being written. For the caller alone.
+  being written, and while the caller has 3 archives that have not failed: the message says when the oldest is gone. For the caller alone.
   """
   createArchive(input: CreateArchiveInput!): CreateArchivePayload
 

@@ -1,4 +1,4 @@
-// Package archives keeps the archives of users. Each has a row in the partition of its user, which expires after its file, once the archive has ended.
+// Package archives keeps the archives of users. Each has a row in the partition of its user, which expires after its file, once the file is removed.
 //
 // It knows keys, rows and access patterns, and asks dynamo. It must not decide who may see what. Start reading at [Store].
 package archives
@@ -28,8 +28,11 @@ var _ archive.Store = Store{}
 // rowKept is for how long the row is kept: longer than its file, since a file without a row looks like a leftover.
 const rowKept = archive.Kept + 48*time.Hour
 
-// running is the attribute of a profile that counts the archives that have not ended.
-const running = "archives"
+// The attributes of a profile that count archives: those that have not ended, and those that count for [archive.MaxKept].
+const (
+	running = "archives"
+	counted = "archives_kept"
+)
 
 var faultRows = dynamo.LayoutOf(
 	dynamo.OfText("path", func(f *archive.Fault) *string { return &f.Path }),
@@ -49,9 +52,10 @@ var rows = dynamo.LayoutOf(
 	dynamo.OfWhole("bytes", func(a *archive.Archive) *int64 { return &a.Bytes }),
 	dynamo.Optional(dynamo.OfMaps("faults", func(a *archive.Archive) *[]archive.Fault { return &a.Faults }, faultRows)),
 	dynamo.OfWhole("mistakes", func(a *archive.Archive) *int { return &a.Mistakes }),
+	dynamo.Optional(dynamo.OfFlag("removed", func(a *archive.Archive) *bool { return &a.Removed })),
 	dynamo.OfWhole("version", func(a *archive.Archive) *int { return &a.Version }),
 	dynamo.RowAttribute[archive.Archive]{Name: "expires_at", Write: func(a *archive.Archive) types.AttributeValue {
-		if !a.State.Ended() { // the profile counts it until then
+		if a.Counts() { // the profile counts it until then
 			return nil
 		}
 		return dynamo.Number(a.CreatedAt.Add(rowKept).Unix())
@@ -91,26 +95,34 @@ func (db Store) ListArchives(ctx context.Context, user archive.UserID, w page.Wi
 
 // CreateArchive puts an archive and its task, and counts it.
 //
-// Index: primary. Key: USER#<user>/ARCHIVE#<archive> on condition that there is none; USER#<user>/PROFILE on condition of its count;
+// Index: primary. Key: USER#<user>/ARCHIVE#<archive> on condition that there is none; USER#<user>/PROFILE on condition of its counts;
 // taggie:Tasks:<shard>/task:…. Cost: 1 TransactWriteItems of 3 rows.
 func (db Store) CreateArchive(ctx context.Context, a archive.Archive, run task.Task, once idempotency.Key) error {
 	return db.Transact(ctx, []dynamo.Action{
 		{Table: dynamo.NotesTable, Item: rows.Row(&a), Condition: "attribute_not_exists(PK)"},
-		users.CreatesOne(a.User, running, archive.MaxRunning, fault.New(fault.NotFound, "there is no such user"),
-			fault.New(fault.Exhausted, "%d archive of a user is written at a time: wait until it has ended", archive.MaxRunning)),
+		users.CreatesOneOf(a.User, fault.New(fault.NotFound, "there is no such user"),
+			users.Count{What: running, Most: archive.MaxRunning, Full: fault.New(fault.Exhausted, "%d archive of a user is written at a time: wait until it has ended", archive.MaxRunning)},
+			users.Count{What: counted, Most: archive.MaxKept, Full: &archive.Full{}}),
 		dynamo.TaskAction(run),
 	}, once)
 }
 
-// ChangeArchive replaces an archive, and counts it no longer when it ends.
+// ChangeArchive replaces an archive, and counts it no longer when it ends, or its file is removed.
 //
-// Index: primary. Key: USER#<user>/ARCHIVE#<archive> on condition of its version; USER#<user>/PROFILE, when it ends. Cost: 1 TransactWriteItems of
+// Index: primary. Key: USER#<user>/ARCHIVE#<archive> on condition of its version; USER#<user>/PROFILE, when it is counted no longer. Cost: 1 TransactWriteItems of
 // 1 or 2 rows.
 func (db Store) ChangeArchive(ctx context.Context, before, after archive.Archive) error {
 	put := dynamo.Action{Table: dynamo.NotesTable, Item: rows.Row(&after), Failed: func(dynamo.Attrs) error { return &archive.Conflict{} }}
 	actions := []dynamo.Action{put.IfVersion(before.Version, "version")}
+	var less []string
 	if after.State.Ended() && !before.State.Ended() {
-		actions = append(actions, users.CreatedOneLess(after.User, running, &archive.Conflict{}))
+		less = append(less, running)
+	}
+	if before.Counts() && !after.Counts() {
+		less = append(less, counted)
+	}
+	if len(less) > 0 {
+		actions = append(actions, users.CreatedOneLess(after.User, &archive.Conflict{}, less...))
 	}
 	return db.Transact(ctx, actions, idempotency.Key{})
 }

@@ -216,7 +216,7 @@ func (db Store) eraseScope(ctx context.Context, id string) error {
 	}
 	err = dynamo.ErrMissing
 	if there && scope.CreatedBy != "" {
-		err = db.Transact(ctx, append(actions, users.CreatedOneLess(scope.CreatedBy, "scopes", dynamo.ErrMissing)), idempotency.Key{})
+		err = db.Transact(ctx, append(actions, users.CreatedOneLess(scope.CreatedBy, dynamo.ErrMissing, "scopes")), idempotency.Key{})
 	}
 	if errors.Is(err, dynamo.ErrMissing) { // nobody knows who created it, or the user is gone
 		err = db.Transact(ctx, actions, idempotency.Key{})

@@ -205,7 +205,7 @@ func (db Store) eraseRow(ctx context.Context, p project.Project) error {
 		{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(Known(p.ID)), Remove: true},
 	}
 	if p.CreatedBy != "" {
-		actions = append(actions, users.CreatedOneLess(p.CreatedBy, "projects", errGone))
+		actions = append(actions, users.CreatedOneLess(p.CreatedBy, errGone, "projects"))
 	}
 	err := db.Transact(ctx, actions, idempotency.Key{})
 	if errors.Is(err, errGone) { // the user is, or counts none

@@ -70,7 +70,7 @@ func (db Store) BlockUser(ctx context.Context, by user.ID, b user.Block, once id
 func (db Store) UnblockUser(ctx context.Context, by, unblocked user.ID, once idempotency.Key) error {
 	err := db.Transact(ctx, []dynamo.Action{
 		{Table: dynamo.NotesTable, Key: blockKey(by, unblocked), Remove: true, Condition: "attribute_exists(PK)", Failed: func(dynamo.Attrs) error { return errNoChange }},
-		CreatedOneLess(by, blocked, errNoChange),
+		CreatedOneLess(by, errNoChange, blocked),
 	}, once)
 	return db.unchanged(ctx, err, once)
 }

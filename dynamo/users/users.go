@@ -6,6 +6,8 @@ package users
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/taggie/taggie/dynamo"
@@ -280,22 +282,50 @@ func profileRow(u user.User) dynamo.Attrs { return profileRows.Row(&profile{&u, 
 // CreatesOne lets a user, who must exist, create one thing more of which the profile counts so many: unknown when there is no such
 // user, full when there are most.
 func CreatesOne(id user.ID, what string, most int, unknown, full error) dynamo.Action {
+	return CreatesOneOf(id, unknown, Count{what, most, full})
+}
+
+// Count is a number of things of a user that the profile counts: Full when there are Most.
+type Count struct {
+	What string
+	Most int
+	Full error
+}
+
+// CreatesOneOf is [CreatesOne] for a thing that several counts count. Of those that are full, the first one tells.
+func CreatesOneOf(id user.ID, unknown error, counts ...Count) dynamo.Action {
+	condition, updates := "attribute_exists(PK)", make([]string, len(counts))
+	names, values := map[string]string{}, dynamo.Attrs{":one": dynamo.Number(1)}
+	for i, c := range counts {
+		name, most := fmt.Sprint("#what", i), fmt.Sprint(":most", i)
+		names[name], values[most], updates[i] = c.What, dynamo.Number(int64(c.Most)), name+" :one"
+		condition += " AND (attribute_not_exists(" + name + ") OR " + name + " < " + most + ")"
+	}
 	return dynamo.Action{
-		Table: dynamo.NotesTable, Key: ProfileKey(id), Update: "ADD #what :one", Condition: "attribute_exists(PK) AND (attribute_not_exists(#what) OR #what < :most)",
-		Names: map[string]string{"#what": what}, Values: dynamo.Attrs{":one": dynamo.Number(1), ":most": dynamo.Number(int64(most))},
+		Table: dynamo.NotesTable, Key: ProfileKey(id), Update: "ADD " + strings.Join(updates, ", "), Condition: condition, Names: names, Values: values,
 		Failed: func(row dynamo.Attrs) error {
 			if row == nil {
 				return unknown
 			}
-			return full
+			for _, c := range counts[:len(counts)-1] {
+				if dynamo.Count(row[c.What]) >= c.Most {
+					return c.Full
+				}
+			}
+			return counts[len(counts)-1].Full
 		},
 	}
 }
 
-// CreatedOneLess takes back what [CreatesOne] counted: none when there is no such user, or nothing is counted.
-func CreatedOneLess(id user.ID, what string, none error) dynamo.Action {
+// CreatedOneLess takes back what [CreatesOne] or [CreatesOneOf] counted: none when there is no such user, or nothing is counted.
+func CreatedOneLess(id user.ID, none error, whats ...string) dynamo.Action {
+	conditions, updates, names := make([]string, len(whats)), make([]string, len(whats)), map[string]string{}
+	for i, what := range whats {
+		name := fmt.Sprint("#what", i)
+		names[name], conditions[i], updates[i] = what, name+" > :none", name+" :less"
+	}
 	return dynamo.Action{
-		Table: dynamo.NotesTable, Key: ProfileKey(id), Update: "ADD #what :less", Condition: "#what > :none", Names: map[string]string{"#what": what},
+		Table: dynamo.NotesTable, Key: ProfileKey(id), Update: "ADD " + strings.Join(updates, ", "), Condition: strings.Join(conditions, " AND "), Names: names,
 		Values: dynamo.Attrs{":less": dynamo.Number(-1), ":none": dynamo.Number(0)}, Failed: func(dynamo.Attrs) error { return none },
 	}
 }

@@ -49,6 +49,7 @@ type Archive struct {
 	Bytes     int64   // of the finished file
 	Faults    []Fault // the first of what could not be read
 	Mistakes  int     // how much could not be read
+	Removed   bool    // whether its file was there, and is removed
 	Version   int
 }
 
@@ -66,6 +67,8 @@ const (
 	LinkTTL = time.Hour
 	// MaxRunning is how many archives of a user are written at a time.
 	MaxRunning = 1
+	// MaxKept is how many archives of a user are there at a time, with the one that is written: files that nobody counts would fill the bucket.
+	MaxKept = 3
 	// MaxFaults is how many faults are listed; the others are counted.
 	MaxFaults = 100
 )
@@ -89,6 +92,19 @@ func (a Archive) FileName() string {
 
 // Ended reports whether nothing changes any more.
 func (s State) Ended() bool { return s == Done || s == Failed }
+
+// Counts reports whether the archive is one of the [MaxKept]: it has a file, or may get one.
+func (a Archive) Counts() bool { return a.State != Failed && !a.Removed }
+
+// Remove returns the archive as it is when its file is removed; false when it has none.
+func (a Archive) Remove() (Archive, bool) {
+	if a.State != Done || a.Removed {
+		return a, false
+	}
+	a.Removed = true
+	a.Version++
+	return a, true
+}
 
 // Advance returns the archive as it is when so much is written; false when it has ended, or is further already.
 func (a Archive) Advance(entries int) (Archive, bool) {
@@ -129,14 +145,20 @@ type Conflict struct{}
 // Error says what happened, for people.
 func (*Conflict) Error() string { return "somebody else changed the archive" }
 
-// Store keeps archives for as long as they can be seen, and about two days more, and those that have not ended until they have. Its faults are Unavailable and Exhausted besides those named.
+// Full says that a user has [MaxKept] archives.
+type Full struct{}
+
+// Error says what happened, for people.
+func (*Full) Error() string { return "the user has as many archives as one may have" }
+
+// Store keeps archives for as long as they can be seen, and about two days more, and those that count until they do not. Its faults are Unavailable and Exhausted besides those named.
 type Store interface {
 	idempotency.Store
 	Progress
 	// ListArchives lists the archives of a user, the newest first. It sees every acknowledged write.
 	ListArchives(ctx context.Context, user UserID, w page.Window) (page.Slice[Archive], error)
-	// CreateArchive puts an archive together with the task that writes it. Exhausted when [MaxRunning] archives of the user have not ended. It
-	// records the idempotency key with the effect, and returns *idempotency.Replayed when it was used before.
+	// CreateArchive puts an archive together with the task that writes it. Exhausted when [MaxRunning] archives of the user have not ended, and
+	// *[Full] when [MaxKept] count. It records the idempotency key with the effect, and returns *idempotency.Replayed when it was used before.
 	CreateArchive(ctx context.Context, a Archive, run task.Task, once idempotency.Key) error
 }
 
@@ -146,7 +168,7 @@ type Progress interface {
 	// acknowledged write.
 	ArchivesByID(ctx context.Context, ids []ID) ([]Archive, []error)
 	// ChangeArchive replaces before by after, atomically; *[Conflict] when before is not the current one. From one that has ended on, the user
-	// can create another one.
+	// can create another one, and one that does not count any more makes room for another one.
 	ChangeArchive(ctx context.Context, before, after Archive) error
 }
 

@@ -29,7 +29,7 @@ type Runner struct {
 var errOver = errors.New("the archive has ended")
 
 // Run writes the file of an archive, as the user may see what is in it. After a crash it begins again: the file appears when it is complete. It comes
-// back when the archive expires, and removes the file. Memory: a part of an upload (8 MiB), and what [Write] needs.
+// back when the archive expires, removes the file, and lets the user create another one. Memory: a part of an upload (8 MiB), and what [Write] needs.
 func (r Runner) Run(ctx context.Context, t task.Task) (time.Time, error) {
 	id := ID{User: UserID(t.Scope), ID: t.ID}
 	stored, err := r.get(ctx, id)
@@ -43,13 +43,18 @@ func (r Runner) Run(ctx context.Context, t task.Task) (time.Time, error) {
 		if err := run.save(ctx, func(a Archive) (Archive, bool) { return a.Fail("it could not be written in time", r.Now()) }); err != nil && !errors.Is(err, errOver) {
 			return time.Time{}, fmt.Errorf("end archive %s of user %s: %w", id.ID, id.User, err)
 		}
-		return time.Time{}, r.remove(ctx, id)
+		if err := r.remove(ctx, id); err != nil {
+			return time.Time{}, err
+		}
+		return time.Time{}, run.release(ctx)
 	case stored.State.Ended():
 		return stored.ExpiresAt(), nil
 	}
 	err = run.write(viewer.With(ctx, viewer.Viewer{Identity: viewer.Identity{Issuer: string(RunArchive), Subject: string(id.User)}, UserID: id.User}))
 	if failure := failureOf(ctx, t, err); failure != "" {
-		err = run.save(ctx, func(a Archive) (Archive, bool) { return a.Fail(failure, r.Now()) })
+		if err = r.remove(ctx, id); err == nil { // a run before this one may have uploaded it: nobody counts the file of one that failed
+			err = run.save(ctx, func(a Archive) (Archive, bool) { return a.Fail(failure, r.Now()) })
+		}
 	}
 	if err != nil && !errors.Is(err, errOver) {
 		return time.Time{}, fmt.Errorf("run archive %s of user %s: %w", id.ID, id.User, err)
@@ -83,6 +88,22 @@ func (r Runner) get(ctx context.Context, id ID) (Archive, error) {
 		return Archive{}, errs[0]
 	}
 	return found[0], nil
+}
+
+// release lets the user create another archive, since the file of this one is removed. Another server may have done so.
+func (r *run) release(ctx context.Context) error {
+	after, ok := r.stored.Remove()
+	if !ok {
+		return nil
+	}
+	err := r.Store.ChangeArchive(ctx, r.stored, after)
+	if err == nil {
+		return nil
+	}
+	if current, again := r.get(ctx, r.stored.ID); fault.Is(again, fault.NotFound) || again == nil && !current.Counts() {
+		return nil
+	}
+	return fault.Wrap(fault.Unavailable, err, "the archive could not be stored")
 }
 
 // run is one run of an archive.

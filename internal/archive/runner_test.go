@@ -184,6 +184,34 @@ func TestAnArchiveThatHasEndedIsLeftAlone(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, w.file, "it is expired")
 	assert.Zero(t, again)
+	assert.True(t, w.kept.Removed)
+	assert.False(t, w.kept.Counts())
+	version := w.kept.Version
+	_, err = r.Run(t.Context(), run)
+	require.NoError(t, err)
+	assert.Equal(t, version, w.kept.Version, "it is counted once")
+}
+
+// Whatever call a server is killed at, the user can create another archive when the file is removed, and not before.
+func TestAnArchiveCountsUntilItsFileIsRemoved(t *testing.T) {
+	for steps := 0; ; steps++ {
+		w, r, run := newWorld()
+		_, err := r.Run(t.Context(), run)
+		require.NoError(t, err)
+		r.Now = w.kept.ExpiresAt
+		w.steps = steps
+		_, err = r.Run(t.Context(), run)
+		if err == nil {
+			assert.Positive(t, steps)
+			break
+		}
+		assert.True(t, w.kept.Counts() || w.file == nil)
+		w.steps = -1
+		_, err = r.Run(t.Context(), run)
+		require.NoError(t, err)
+		assert.Nil(t, w.file)
+		assert.False(t, w.kept.Counts())
+	}
 }
 
 // An archive that was not written before it expires has ended then, so that the user can create another one.
@@ -202,6 +230,7 @@ func TestAnArchiveThatExpiresUnwrittenHasEnded(t *testing.T) {
 // What does not mend itself ends the archive after some tries, and says no more than that.
 func TestAnArchiveThatCannotBeWrittenFails(t *testing.T) {
 	w, r, run := newWorld()
+	w.file = []byte("of a run that was killed before it said so")
 	r.Contents.Parts = []archive.Part{{Name: "a.jsonl", Lines: func(context.Context, archive.UserID, archive.Emit) error { return errors.New("secret") }}}
 	for w.kept.State != archive.Failed {
 		_, _ = r.Run(t.Context(), run)
@@ -210,6 +239,7 @@ func TestAnArchiveThatCannotBeWrittenFails(t *testing.T) {
 	}
 	assert.Equal(t, "something went wrong on our side", w.kept.Message)
 	assert.Greater(t, run.Tries, 3)
+	assert.Nil(t, w.file, "it counts no longer")
 }
 
 // Stores that do not answer, and rows that only a newer server can read, are waited for.

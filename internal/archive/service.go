@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -32,7 +33,7 @@ type Create struct {
 	IdempotencyKey *string `json:"-"`
 }
 
-// Create has an archive of the viewer written. Exhausted while another one is.
+// Create has an archive of the viewer written. Exhausted while another one is, and while as many are kept as may be.
 func (s *Service) Create(ctx context.Context, in Create) (Archive, error) {
 	self, err := domain.Self(ctx)
 	if err != nil {
@@ -41,10 +42,39 @@ func (s *Service) Create(ctx context.Context, in Create) (Archive, error) {
 	guard := idempotency.Guard{Store: s.o.Store, Now: s.o.Now}
 	return domain.Once(ctx, guard, "createArchive", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Archive, error) {
 		a := Archive{ID: ID{User: self, ID: s.o.NewID()}, State: Queued, CreatedAt: domain.Later(s.o.Now, time.Time{}), Version: 1}
-		return a, s.o.Store.CreateArchive(ctx, a, a.task(), once.With(a.ID.ID))
+		err := s.o.Store.CreateArchive(ctx, a, a.task(), once.With(a.ID.ID))
+		if _, full := errors.AsType[*Full](err); full {
+			return a, s.full(ctx, self)
+		}
+		return a, err
 	}, func(ctx context.Context, result []string) (Archive, error) {
 		return domain.Gone(domain.First(s.ListByID(ctx, []ID{{User: self, ID: result[0]}})))
 	})
+}
+
+// full says until when the user has as many archives as one may have.
+func (s *Service) full(ctx context.Context, user UserID) error {
+	kept := fmt.Sprintf("%d archives of a user are kept at most", MaxKept)
+	var goes time.Time
+	for w := (page.Window{Limit: page.Max, Backward: true}); goes.IsZero(); {
+		oldest, err := s.o.Store.ListArchives(ctx, user, w)
+		if err != nil {
+			return err
+		}
+		for _, a := range oldest.Items {
+			if a.Counts() && (goes.IsZero() || a.ExpiresAt().Before(goes)) {
+				goes = a.ExpiresAt()
+			}
+		}
+		switch w.From = oldest.Until; {
+		case !goes.IsZero():
+		case !oldest.More, w.From == "" && len(oldest.Positions) == 0:
+			return fault.New(fault.Exhausted, "%s: the oldest goes within minutes", kept) // all are expired
+		case w.From == "":
+			w.From = oldest.Positions[0]
+		}
+	}
+	return fault.New(fault.Exhausted, "%s: the oldest goes at %s", kept, goes.UTC().Format(time.RFC3339))
 }
 
 // task returns the task that writes the archive.

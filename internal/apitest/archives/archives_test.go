@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"strings"
@@ -262,10 +263,53 @@ func TestOneArchiveOfAUserIsWrittenAtATime(t *testing.T) {
 	assert.Equal(t, []string{second, first}, of(ada), "the newest first")
 	assert.Len(t, of(bob), 1)
 
-	later := s.Later(7 * 24 * time.Hour)
+	later := s.Later(archiving.Kept)
 	old := &apitest.Client{Server: later, Token: ada.Token, ID: ada.ID}
 	assert.Nil(t, old.Must(archive, apitest.Vars{"i": first}).At("node"), "it is expired")
 	assert.Empty(t, of(old))
+}
+
+// Who has as many archives as one may have creates the next one when the oldest is removed.
+func TestFewArchivesOfAUserAreKept(t *testing.T) {
+	t.Parallel()
+	s := apitest.NewServer(t)
+	ada := s.User("ada@example.com")
+	run := func(on *apitest.Server, id string) {
+		key := apitest.GlobalKey(t, id)
+		_, err := on.App.Tasks.Handlers[archiving.RunArchive](t.Context(), task.Task{Kind: archiving.RunArchive, Scope: key[1], ID: key[2]})
+		require.NoError(t, err)
+	}
+	var all []*apitest.Answer
+	for range archiving.MaxKept {
+		a := ada.Mutate("createArchive", "archive { id expiresAt }", apitest.Vars{"idempotencyKey": fmt.Sprint("key ", len(all))})
+		run(s, a.Str("result.archive.id"))
+		all = append(all, a)
+	}
+	oldest := all[0].Str("result.archive.id")
+	goes, err := time.Parse(time.RFC3339, all[0].Str("result.archive.expiresAt"))
+	require.NoError(t, err)
+	refused := ada.Mutate("createArchive", "archive { id }", apitest.Vars{})
+	refused.Fails("EXHAUSTED", "")
+	assert.Contains(t, refused.Errors[0].Message, "3 archives of a user are kept at most: the oldest goes at "+goes.UTC().Format(time.RFC3339))
+	again := ada.Mutate("createArchive", "archive { id expiresAt }", apitest.Vars{"idempotencyKey": "key 0"})
+	assert.Equal(t, oldest, again.Str("result.archive.id"), "a repetition creates none")
+	files := func() []string {
+		keys, err := s.Bucket.List(t.Context(), archiving.Key(archiving.ID{User: archiving.UserID(apitest.GlobalKey(t, ada.ID)[1])}))
+		require.NoError(t, err)
+		return keys
+	}
+	assert.Len(t, files(), archiving.MaxKept)
+
+	later := s.Later(archiving.Kept)
+	old := &apitest.Client{Server: later, Token: ada.Token, ID: ada.ID}
+	refused = old.Mutate("createArchive", "archive { id }", apitest.Vars{})
+	refused.Fails("EXHAUSTED", "")
+	assert.Contains(t, refused.Errors[0].Message, "within minutes")
+	run(later, oldest)
+	run(later, oldest)
+	assert.Len(t, files(), archiving.MaxKept-1)
+	run(later, old.Mutate("createArchive", "archive { id }", apitest.Vars{}).Str("result.archive.id"))
+	old.Mutate("createArchive", "archive { id }", apitest.Vars{}).Fails("EXHAUSTED", "")
 }
 
 func TestTheProgressOfAnArchiveIsTold(t *testing.T) {

@@ -56,6 +56,10 @@ func provokedNotes() map[string]map[string]provocation {
 			"Archives written at a time, a user": asked(func(p *provoker) *apitest.Answer {
 				return p.until(p.most(), func(int) *apitest.Answer { return p.Mutate("createArchive", "archive { id }", apitest.Vars{}) })
 			}),
+			"Archives kept, with the one that is written, a user": asked(func(p *provoker) *apitest.Answer {
+				p.counts("notes", p.profile(), "archives_kept", p.most())
+				return p.Mutate("createArchive", "archive { id }", apitest.Vars{})
+			}),
 			"Time to download it, an archive":                  testedIn("internal/apitest/archives", "TestOneArchiveOfAUserIsWrittenAtATime", "it is expired"),
 			"Files listed that could not be found, an archive": testedIn("internal/archive", "TestFaultsAreCountedBeyondThoseListed", "MaxFaults"),
 		},

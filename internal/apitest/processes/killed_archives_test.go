@@ -3,6 +3,7 @@ package processes
 import (
 	"archive/zip"
 	"bytes"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -23,19 +24,21 @@ func TestAnArchiveIsWholeAfterItsServerWasKilled(t *testing.T) {
 	_, err := apitest.Run(t, env, cli.TablesApply{}.Run)
 	require.NoError(t, err)
 	writes, kill := apitest.StartProcess(t, env, apitest.FreePort(t))
-	ada := signedUp(writes, env, "ada@example.com")
 	const notes = 1000
-	ada.Notes(notes)
 	file := bytes.Repeat([]byte("ten bytes "), 1<<20)
-	ada.Uploads(file, apitest.Vars{"name": "large.txt", "type": "text/plain"})
+	var ada *apitest.Client
 	var id string
 	state := func() string { return ada.Must(archiveState, apitest.Vars{"i": id}).Str("node.state") }
-	for killed := false; !killed; {
+	for i, killed := 0, false; !killed; i++ { // each time another user, of whom no archive is kept
+		ada = signedUp(writes, env, fmt.Sprintf("ada%d@example.com", i))
+		ada.Notes(notes)
+		ada.Uploads(file, apitest.Vars{"name": "large.txt", "type": "text/plain"})
 		id = ada.Mutate("createArchive", "archive { id }", apitest.Vars{}).Str("result.archive.id")
 		for state() == "QUEUED" { //nolint:revive // asking takes its time
 		}
 		kill()
-		ada.Server, kill = apitest.StartProcess(t, env, apitest.FreePort(t))
+		writes, kill = apitest.StartProcess(t, env, apitest.FreePort(t))
+		ada.Server = writes
 		killed = state() == "RUNNING" // and not done before
 	}
 	require.Eventually(t, func() bool { return state() == "DONE" }, 2*time.Minute, 100*time.Millisecond)

@@ -53,6 +53,7 @@ func Suite(t *testing.T, open Open) {
 	storetest.Run(t, open.World, map[string]func(*testing.T, *World){
 		"archives are listed":        listed,
 		"one at a time":              oneAtATime,
+		"so many are kept":           bounded,
 		"a key counts once":          oncePerKey,
 		"changes know what they saw": changed,
 		"everything is kept":         kept,
@@ -106,7 +107,7 @@ func (w *World) list(of archive.UserID) []string {
 func listed(t *testing.T, w *World) {
 	bob, _ := w.SignUp("bob")
 	var want []string
-	for range 5 {
+	for range archive.MaxKept {
 		want = append(want, w.done(w.create(w.Ada)).ID.ID)
 		w.Clock.Advance(time.Minute)
 	}
@@ -156,6 +157,38 @@ func oneAtATime(t *testing.T, w *World) {
 		want = append(want, string(a.User)+"/"+a.ID.ID)
 	}
 	assert.ElementsMatch(t, want, tasks)
+}
+
+// Those that are removed or failed make room, each once.
+func bounded(t *testing.T, w *World) {
+	var all []archive.Archive
+	for range archive.MaxKept {
+		all = append(all, w.done(w.create(w.Ada)))
+	}
+	full := func() {
+		t.Helper()
+		refused := w.archive(w.Ada)
+		var full *archive.Full
+		require.ErrorAs(t, w.Archives.CreateArchive(storetest.Patient(t), refused, run(refused), idempotency.Key{}), &full)
+		_, err := w.get(refused.ID)
+		storetest.IsFault(t, err, fault.NotFound)
+	}
+	full()
+	removed, ok := all[0].Remove()
+	require.True(t, ok)
+	require.NoError(t, w.Archives.ChangeArchive(storetest.Patient(t), all[0], removed))
+	var conflict *archive.Conflict
+	require.ErrorAs(t, w.Archives.ChangeArchive(storetest.Patient(t), all[0], removed), &conflict)
+	got, err := w.get(removed.ID)
+	require.NoError(t, err)
+	assert.Equal(t, removed, got)
+	for range 3 {
+		a := w.create(w.Ada)
+		failed, _ := a.Fail("why", w.Clock.Now())
+		require.NoError(t, w.Archives.ChangeArchive(storetest.Patient(t), a, failed))
+	}
+	w.done(w.create(w.Ada))
+	full()
 }
 
 func oncePerKey(t *testing.T, w *World) {
