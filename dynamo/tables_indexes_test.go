@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
@@ -20,23 +22,39 @@ import (
 // building lets new indexes be built for a while, as DynamoDB does: the engine has them at once.
 type building struct {
 	http.RoundTripper
-	looks atomic.Int64 // that show an index being built still
-	added atomic.Int64
+	looks   atomic.Int64 // that show an index being built still
+	added   atomic.Int64
+	refuses chan string // why the next requests to change a table are refused
+	status  string      // "" for CREATING
+	bodies  chan []byte // of requests to change a table, if anybody wants them
 }
 
 func (b *building) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	if operation == "UpdateTable" {
-		b.added.Add(1)
+		select {
+		case why := <-b.refuses:
+			return respond(r, http.StatusBadRequest, `{"__type":"com.amazonaws.dynamodb.v20120810#`+why+`","message":"not now"}`), nil
+		default:
+			b.added.Add(1)
+		}
+		if b.bodies != nil {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return nil, err
+			}
+			b.bodies <- body
+			r.Body = io.NopCloser(bytes.NewReader(body))
+		}
 	}
 	resp, err := b.RoundTripper.RoundTrip(r)
-	if err != nil || operation != "DescribeTable" || b.looks.Load() <= 0 || b.added.Load() == 0 {
+	if err != nil || operation != "DescribeTable" || b.looks.Load() <= 0 || b.added.Load() == 0 && b.status == "" {
 		return resp, err
 	}
 	b.looks.Add(-1)
 	body, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
-	body = bytes.ReplaceAll(body, []byte(`"IndexStatus":"ACTIVE"`), []byte(`"IndexStatus":"CREATING"`))
+	body = bytes.ReplaceAll(body, []byte(`"IndexStatus":"ACTIVE"`), []byte(`"IndexStatus":"`+cmp.Or(b.status, "CREATING")+`"`))
 	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	resp.Header.Del("X-Amz-Crc32")
 	resp.Header.Del("Content-Length")
@@ -44,7 +62,7 @@ func (b *building) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // older makes the tables as an earlier version had them: without two indexes of entities and tags.
-func older(t *testing.T, b *building) *DB {
+func older(t *testing.T, b *building, changes ...func(*dynamodb.CreateTableInput)) *DB {
 	t.Helper()
 	db, _ := openDBOn(t, nil, func(engine http.RoundTripper) http.RoundTripper {
 		b.RoundTripper = engine
@@ -57,6 +75,9 @@ func older(t *testing.T, b *building) *DB {
 		in.AttributeDefinitions = slices.DeleteFunc(in.AttributeDefinitions, func(a types.AttributeDefinition) bool {
 			return *a.AttributeName == EntitiesByScope.PK || *a.AttributeName == TagsByAuthor.PK
 		})
+		for _, change := range changes {
+			change(&in)
+		}
 		_, err := db.Client.CreateTable(t.Context(), &in)
 		require.NoError(t, err)
 	}
@@ -126,4 +147,68 @@ func TestApplyThatWasEndedGoesOnWaiting(t *testing.T) {
 	require.NoError(t, db.ApplyTables(t.Context(), func(Step) {}))
 	assert.EqualValues(t, 2, b.added.Load())
 	assert.NoError(t, db.Ready(t.Context()))
+}
+
+// A table may be changed by somebody else, and other tables get indexes: what was refused is asked for again.
+func TestApplyAsksAgainForAnIndexThatWasRefused(t *testing.T) {
+	t.Parallel()
+	b := &building{refuses: make(chan string, 20)}
+	db := older(t, b)
+	for range 10 { // the SDK asks again a few times by itself
+		b.refuses <- "LimitExceededException"
+	}
+	b.refuses <- "ResourceInUseException"
+	steps := stepsOf(t, func(report func(Step)) error { return db.ApplyTables(t.Context(), report) })
+	assert.Empty(t, b.refuses)
+	assert.EqualValues(t, 2, b.added.Load())
+	told := 0
+	for _, step := range steps {
+		if strings.HasPrefix(step, "waiting to add index "+*db.IndexName(EntitiesByScope)) {
+			told++
+			assert.Contains(t, step, "not now")
+		}
+	}
+	assert.Equal(t, 1, told, "%v", steps)
+	require.NoError(t, db.Ready(t.Context()))
+
+	another := older(t, b)
+	another.Pause = func(context.Context, int) bool { return false }
+	b.refuses <- "ResourceInUseException"
+	var refused *types.ResourceInUseException
+	assert.ErrorAs(t, another.ApplyTables(t.Context(), func(Step) {}), &refused, "it says what it waited for")
+}
+
+// An index that is being deleted is none.
+func TestApplyWaitsForAnIndexThatIsBeingDeleted(t *testing.T) {
+	t.Parallel()
+	b := &building{status: "DELETING"}
+	db := older(t, b)
+	require.NoError(t, db.ApplyTables(t.Context(), func(Step) {}))
+	b.looks.Store(3)
+	assert.Contains(t, stepsOf(t, func(report func(Step)) error { return db.ApplyTables(t.Context(), report) }), "adding index GSI1")
+	assert.Zero(t, b.looks.Load())
+}
+
+// Indexes of a table with provisioned capacity need theirs.
+func TestAnAddedIndexHasTheCapacityOfItsTable(t *testing.T) {
+	t.Parallel()
+	for _, provided := range []bool{false, true} {
+		b := &building{bodies: make(chan []byte, 2)}
+		db := older(t, b, func(in *dynamodb.CreateTableInput) {
+			if !provided {
+				return
+			}
+			capacity := &types.ProvisionedThroughput{ReadCapacityUnits: aws.Int64(7), WriteCapacityUnits: aws.Int64(3)}
+			in.BillingMode, in.ProvisionedThroughput = types.BillingModeProvisioned, capacity
+			for i := range in.GlobalSecondaryIndexes {
+				in.GlobalSecondaryIndexes[i].ProvisionedThroughput = capacity
+			}
+		})
+		require.NoError(t, db.ApplyTables(t.Context(), func(Step) {}))
+		for range 2 {
+			body := string(<-b.bodies)
+			assert.Equal(t, provided, strings.Contains(body, `"ProvisionedThroughput":{"ReadCapacityUnits":7,"WriteCapacityUnits":3}`), body)
+			assert.Equal(t, provided, strings.Contains(body, "ProvisionedThroughput"), body)
+		}
+	}
 }
