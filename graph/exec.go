@@ -10205,8 +10205,10 @@ type User implements Node {
 
 """
 A ZIP file with everything that is a user's: files of JSON Lines, the bytes of the items, and ` + "`" + `README.txt` + "`" + `, which says what is in it. It shows no
-more than the API does: what the user has done in projects that the user has left is not in it. It is written in the background, and kept for 7 days.
-What is changed meanwhile may be in it as it was before or after, and what was made moments before may be missing. For its user.
+more than the API does. Not in it are: what the user has done in projects that the user has left; the other members of the user's scopes; and deleted
+scopes and projects, also while they can be brought back. It is written in the background, and kept for 7 days. What is changed meanwhile may be in it
+as it was before or after, and what was made moments before may be missing. A note whose deadline changes meanwhile may be missing, or be in it twice.
+For its user.
 """
 type Archive implements Node {
   id: ID!

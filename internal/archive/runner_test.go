@@ -139,6 +139,9 @@ func (w *world) whole(t *testing.T) {
 		all[f.Name] = string(text)
 	}
 	assert.Contains(t, all["README.txt"], "a.jsonl: numbers\nb.jsonl: files\n")
+	for _, lacks := range []string{"may be missing, or be in it twice", "the other members of your scopes", "deleted scopes and projects"} {
+		assert.Contains(t, all["README.txt"], lacks, "it says what may not be in it")
+	}
 	delete(all, "README.txt")
 	assert.Equal(t, map[string]string{"a.jsonl": "1\n2\n", "b.jsonl": "\"x\"\n\"<gone>\"\n", "files/1/x": "bytes"}, all)
 }

@@ -154,6 +154,10 @@ func readme(a Archive, parts []Part) string {
 	}
 	b.WriteString("\nThe folder files has the bytes of your items; the field file of items.jsonl has its path. Files that were being uploaded are left out.\n")
 	b.WriteString("What was changed while the archive was written may be in it as it was before or after the change, and what was made moments before may be missing.\n")
-	b.WriteString("What you have finished in projects that you are no longer a member of is not in it.\n")
+	b.WriteString("A note whose deadline was changed meanwhile may be missing, or be in it twice.\n\n")
+	b.WriteString("Not in it are:\n")
+	b.WriteString("- what you have finished in projects that you are no longer a member of\n")
+	b.WriteString("- the other members of your scopes\n")
+	b.WriteString("- deleted scopes and projects, also while they can be brought back\n")
 	return b.String()
 }
