@@ -81,6 +81,7 @@ func TestNamesAreNoPaths(t *testing.T) {
 	for name, want := range map[string]string{
 		"a.png": "a.png", "../../etc/passwd": "_.._etc_passwd", `c:\x`: "c__x", "..": "file", "": "file", "été 楽譜.pdf": "été 楽譜.pdf", "\x00\n": "__",
 		strings.Repeat("x", 100) + ".pdf": strings.Repeat("x", 76) + ".pdf",
+		strings.Repeat("𠀀", 80) + ".pdf":  strings.Repeat("𠀀", 49) + ".pdf",
 	} {
 		assert.Equal(t, "files/id/"+want, pathOf(score.Item{ItemRef: score.ItemRef{ID: "id"}, Name: name}), "%q", name)
 	}

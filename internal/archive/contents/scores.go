@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/taggie/taggie/internal/archive"
 	"github.com/taggie/taggie/internal/fault"
@@ -204,8 +205,11 @@ func (s Sources) itemTags(ctx context.Context, id archive.UserID, emit archive.E
 	})
 }
 
-// nameInPath is how many characters of the name of an item its path has.
-const nameInPath = 80
+// What of the name of an item its path has at most. File systems take 255 bytes.
+const (
+	nameInPath  = 80 // characters
+	bytesInPath = 200
+)
 
 // pathOf is the path of the bytes of an item: no part of its name means anything to a file system.
 func pathOf(i score.Item) string {
@@ -217,6 +221,10 @@ func pathOf(i score.Item) string {
 	}, i.Name)
 	if runes := []rune(name); len(runes) > nameInPath { // its end tells the type
 		name = string(runes[len(runes)-nameInPath:])
+	}
+	for len(name) > bytesInPath {
+		_, first := utf8.DecodeRuneInString(name)
+		name = name[first:]
 	}
 	if name = strings.Trim(name, ". "); name == "" {
 		name = "file"
