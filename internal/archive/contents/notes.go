@@ -90,6 +90,7 @@ func (s Sources) versions(ctx context.Context, id archive.UserID, emit archive.E
 		requests := make([]note.VersionsRequest, len(changed))
 		for i, n := range changed {
 			requests[i] = n.Versions(page.Window{Limit: fewVersions})
+			changed[i] = note.Note{ID: n.ID} // the texts of a hundred notes are not kept meanwhile
 		}
 		return earlier.each(requests, func(i int, some []note.Version) error {
 			for _, v := range some {
