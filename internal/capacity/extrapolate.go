@@ -9,8 +9,8 @@ import (
 
 // DynamoDB refuses more for one partition key, whatever is paid for the table.
 const (
-	mostReads  = 3000 // read units a second
-	mostWrites = 1000 // write units a second
+	readUnitsOfKey  = 3000 // read units a second
+	writeUnitsOfKey = 1000 // write units a second
 )
 
 // Size is how large a Taggie is, and how fast people work in it.
@@ -94,7 +94,9 @@ type Load struct {
 const enough = 100
 
 // Share is how much of what DynamoDB allows for a key the busiest one takes: above 1, requests are refused.
-func (l Load) Share() float64 { return max(l.Busiest.Read/mostReads, l.Busiest.Write/mostWrites) }
+func (l Load) Share() float64 {
+	return max(l.Busiest.Read/readUnitsOfKey, l.Busiest.Write/writeUnitsOfKey)
+}
 
 // Extrapolate returns what a Taggie of another size takes, by class, the one first whose busiest key is nearest to its limit. It assumes that
 // each server when nobody does anything, each finished item, each server that tells subscribers of it, and each subscriber take as much as they

@@ -82,7 +82,7 @@ func writeRecord(w io.Writer, r Record) error {
 }
 
 // share is how near a second's units are to what DynamoDB allows for a key.
-func (u Units) share() float64 { return max(u.Read/mostReads, u.Write/mostWrites) }
+func (u Units) share() float64 { return max(u.Read/readUnitsOfKey, u.Write/writeUnitsOfKey) }
 
 // writeExtrapolation writes what a Taggie of another size would take, and which limit it meets first.
 func writeExtrapolation(w io.Writer, r Record, to Size) error {
@@ -114,7 +114,7 @@ func writeExtrapolation(w io.Writer, r Record, to Size) error {
 // first says which key is the first that DynamoDB would refuse.
 func first(loads []Load) string {
 	if len(loads) == 0 || loads[0].Share() <= 1 {
-		return fmt.Sprintf("No key reaches its limit of %d read and %d write units a second.", mostReads, mostWrites)
+		return fmt.Sprintf("No key reaches its limit of %d read and %d write units a second.", readUnitsOfKey, writeUnitsOfKey)
 	}
-	return fmt.Sprintf("The first key to reach its limit of %d read and %d write units a second is %s.", mostReads, mostWrites, loads[0].Name)
+	return fmt.Sprintf("The first key to reach its limit of %d read and %d write units a second is %s.", readUnitsOfKey, writeUnitsOfKey, loads[0].Name)
 }
