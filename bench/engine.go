@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -231,12 +233,13 @@ func (e *engine) query(body []byte) ([]byte, error) {
 	return finish(&out), nil
 }
 
-// transactWriteItems takes what loading writes: puts, checks, and deletes of rows that are not there. Conditions hold, because
+// transactWriteItems takes what loading writes: puts, updates, checks, and deletes of rows that are not there. Conditions hold, because
 // nothing is there before.
 func (e *engine) transactWriteItems(body []byte) ([]byte, error) {
 	var in struct {
 		TransactItems []struct {
 			Put                    *struct{ Item json.RawMessage }
+			Update                 *update
 			ConditionCheck, Delete json.RawMessage
 		}
 	}
@@ -249,11 +252,40 @@ func (e *engine) transactWriteItems(body []byte) ([]byte, error) {
 			if err := e.table.put(action.Put.Item); err != nil {
 				return nil, err
 			}
+		case action.Update != nil && strings.HasPrefix(action.Update.UpdateExpression, "ADD "): // a count, which no question reads
+		case action.Update != nil:
+			item, err := action.Update.item()
+			if err == nil {
+				err = e.table.put(item)
+			}
+			if err != nil {
+				return nil, err
+			}
 		case action.ConditionCheck == nil && action.Delete == nil:
-			return nil, errors.New("only Put, ConditionCheck and Delete are implemented here")
+			return nil, errors.New("only Put, Update, ConditionCheck and Delete are implemented here")
 		}
 	}
 	return []byte("{}"), nil
+}
+
+// update is an update of a row that is not there before.
+type update struct {
+	Key                       map[string]json.RawMessage
+	UpdateExpression          string
+	ExpressionAttributeNames  map[string]string
+	ExpressionAttributeValues map[string]json.RawMessage
+}
+
+// setting is a part of the only kind of expression that is implemented here: #name = :value, or the same where there is none.
+var setting = regexp.MustCompile(`(#\w+) = (?:if_not_exists\(#\w+, )?(:\w+)`)
+
+// item returns the row that the update makes.
+func (u *update) item() (json.RawMessage, error) {
+	item := maps.Clone(u.Key)
+	for _, set := range setting.FindAllStringSubmatch(u.UpdateExpression, -1) {
+		item[u.ExpressionAttributeNames[set[1]]] = u.ExpressionAttributeValues[set[2]]
+	}
+	return json.Marshal(item)
 }
 
 // createTable remembers what the table is said to be; rows are kept by the indexes of [keyAttributes] in any case.
