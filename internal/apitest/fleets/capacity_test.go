@@ -65,7 +65,7 @@ func TestCapacity(t *testing.T) {
 	for key, row := range w.recorder.Usage().Rows {
 		assert.NotEqual(t, capacity.Unknown, capacity.Classify(key, row).Spread, "a class of %+v %q", key, row)
 	}
-	assert.Zero(t, w.unseen, "commands of Redis that were not seen")
+	assert.Zero(t, w.missed(), "commands of Redis that were not seen")
 	if doubts := w.recorder.Doubts(); len(doubts) == 0 {
 		for n, p := range []capacity.Phase{r.Quiet, r.Few, r.Crowd} {
 			w.exactly(p, w.skips[n])

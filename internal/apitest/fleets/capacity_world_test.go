@@ -117,6 +117,13 @@ func (w *capacityWorld) hears(ctx context.Context) {
 	w.last = most
 }
 
+// missed is how many commands of Redis were not seen so far.
+func (w *capacityWorld) missed() int {
+	w.hearing.Lock()
+	defer w.hearing.Unlock()
+	return w.unseen
+}
+
 // soFar returns what was consumed until now.
 func (w *capacityWorld) soFar() moment {
 	w.t.Helper()
