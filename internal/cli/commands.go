@@ -83,7 +83,7 @@ type TablesApply struct{}
 // Run makes them, and says what it did.
 func (TablesApply) Run(ctx context.Context, t *Terminal) error {
 	return withStores(ctx, t, func(s *app.Stores) error {
-		return allRight(t.Stdout, "a table or bucket that exists keeps its keys and indexes: make it anew, or use another name",
+		return allRight(t.Stdout, "a table or bucket that exists keeps its keys and local indexes: make it anew, or use another name",
 			func(say app.Report) error { return s.Apply(ctx, say) })
 	})
 }

@@ -69,14 +69,19 @@ func TestTablesThatAreNotWhatTheyShouldBeAreRefused(t *testing.T) {
 	})
 	require.NoError(t, err)
 
+	serves := func(problem string) {
+		t.Helper()
+		_, err := apitest.Run(t, append(env, "TAGGIE_ADDR=127.0.0.1:0"), cli.ServeCommand{}.Run)
+		require.ErrorContains(t, err, table)
+		assert.ErrorContains(t, err, problem)
+	}
+	serves("index GSI1")
 	out, err := apitest.Run(t, env, cli.TablesApply{}.Run)
-	require.ErrorContains(t, err, "3 of the above are not right")
-	assert.Contains(t, out, "PROBLEM  table "+table+": index GSI1 is missing")
+	require.ErrorContains(t, err, "1 of the above are not right")
+	assert.Contains(t, out, "PROBLEM  table "+table+": index LSI1 is missing", "a local index cannot be added")
+	assert.NotContains(t, out, "index GSI1 is missing")
 	assert.Contains(t, out, "CORS rules set", "what can be made is made")
-
-	_, err = apitest.Run(t, append(env, "TAGGIE_ADDR=127.0.0.1:0"), cli.ServeCommand{}.Run)
-	require.ErrorContains(t, err, table)
-	assert.ErrorContains(t, err, "index GSI1")
+	serves("index LSI1")
 }
 
 func TestServerDoesNotStartWithoutItsTables(t *testing.T) {
