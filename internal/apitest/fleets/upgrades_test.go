@@ -297,12 +297,12 @@ func TestServersOfTwoVersionsTakeTurns(t *testing.T) {
 	b.restarts(0, binary)
 	old, new := &apitest.Server{T: t, URL: f.servers[0].at()}, &apitest.Server{T: t, URL: f.servers[1].at()}
 	w := writers[0]
-	var kept, id string // a note of the first format, and one of the second
+	var kept, id string // a note of the first format, and the newest one, which is of the second
 	for note, title := range w.titles {
-		switch title {
-		case "note 0, again":
+		switch {
+		case title == "note 0, again":
 			kept = note
-		default:
+		case !strings.HasSuffix(title, ", again"):
 			id = note
 		}
 	}
