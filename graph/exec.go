@@ -9677,11 +9677,11 @@ type Mutation {
   """
   removeNoteTags(input: RemoveNoteTagsInput!): RemoveNoteTagsPayload
   """
-  Shares a note with a user, or changes the permission of a share. The user sees the versions of the note from its present state
-  on; those of before stay the owner's, unless ` + "`" + `showEarlierVersions` + "`" + ` is true. A share from before Taggie hid versions shows all, until
-  its permission changes. A share that has this permission already stays as it
-  is, and nobody is told. EXHAUSTED beyond about 100,000 shares of the owner's notes, and beyond 100 with a user who has opened
-  none of them; see ` + "`" + `openSharedNote` + "`" + `. For the owner.
+  Shares a note with a user, or changes the permission of a share. The user sees the versions of the note from its present
+  state on; those of before stay the owner's, unless ` + "`" + `showEarlierVersions` + "`" + ` is true. A share from before Taggie hid versions
+  shows all, until its permission changes. A share that has this permission already stays as it is, and nobody is told.
+  EXHAUSTED beyond about 100,000 shares of the owner's notes, and beyond 100 with a user who has opened none of them; see
+  ` + "`" + `openSharedNote` + "`" + `. For the owner.
   """
   shareNote(input: ShareNoteInput!): ShareNotePayload
   """

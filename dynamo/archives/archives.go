@@ -109,8 +109,8 @@ func (db Store) CreateArchive(ctx context.Context, a archive.Archive, run task.T
 
 // ChangeArchive replaces an archive, and counts it no longer when it ends, or its file is removed.
 //
-// Index: primary. Key: USER#<user>/ARCHIVE#<archive> on condition of its version; USER#<user>/PROFILE, when it is counted no longer. Cost: 1 TransactWriteItems of
-// 1 or 2 rows.
+// Index: primary. Key: USER#<user>/ARCHIVE#<archive> on condition of its version; USER#<user>/PROFILE, when it is counted no longer. Cost: 1
+// TransactWriteItems of 1 or 2 rows.
 func (db Store) ChangeArchive(ctx context.Context, before, after archive.Archive) error {
 	put := dynamo.Action{Table: dynamo.NotesTable, Item: rows.Row(&after), Failed: func(dynamo.Attrs) error { return &archive.Conflict{} }}
 	actions := []dynamo.Action{put.IfVersion(before.Version, "version")}

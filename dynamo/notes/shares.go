@@ -7,139 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
-	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
 )
-
-// unchangedError says that a share is there as it was to be, and since when.
-type unchangedError struct{ since time.Time }
-
-func (*unchangedError) Error() string { return "the note is shared like this already" }
-
-// PutShare puts the share of a user, whatever it was before but for its first version. One that says the same stays as it is: nobody is told, and its
-// time is returned.
-//
-// Index: primary. Key: USER#<user>/SHARED#<note_id>, on condition that it says something else, and USER#<user>/SHARED_ENDED#<note_id>; on condition
-// that NOTE#<id>/LOCATOR is the owner's, and of the time that was read if versions are hidden, that USER#<user>/PROFILE exists, and that USER#<user>/BLOCKED#<owner> does not; USER#<user>/GIVEN#<owner>, on condition of its count unless it is opened; the event in the
-// outbox. Cost: 1 TransactWriteItems of 7 rows; where the share stays as it is and an idempotency key is given, 1 more; where the locator is missing 1 Query of GSI2,
-// and for a note that another program put 2 TransactWriteItems more; where that count is too high, 1 Query per started megabyte of
-// the user's shares and 1 or 2 TransactWriteItems, and for those without
-// an owner what NotesByID costs; where the locator does not say what the note says, 1 more with a condition on the row of the note.
-func (db Store) PutShare(ctx context.Context, of note.Note, s note.Share, once idempotency.Key) (note.Share, error) {
-	full := error(nil)
-	put := dynamo.Action{
-		Table: dynamo.NotesTable, Key: shareKey(s.User, s.Note), Condition: "NOT (owner_id = :owner AND #permission = :permission AND attribute_exists(shared_at))",
-		Names: dynamo.Reserved("permission"), Values: dynamo.Attrs{":owner": dynamo.Str(string(s.Owner)), ":permission": dynamo.Str(permissions[s.Permission])},
-		Failed: func(row dynamo.Attrs) error {
-			if row == nil {
-				return full
-			}
-			var had note.Share
-			if err := decodeShare(dynamo.ItemOf(row), &had); err != nil {
-				return err
-			}
-			return &unchangedError{had.SharedAt}
-		},
-	}
-	where := dynamo.Action{Table: dynamo.NotesTable, Key: locatorKey(s.Note), Condition: "user_id = :owner", Values: dynamo.Attrs{":owner": dynamo.Str(string(s.Owner))},
-		Failed: func(row dynamo.Attrs) error {
-			var at note.Note
-			err := decodeNote(dynamo.ItemOf(row), &at, nil)
-			switch {
-			case err != nil:
-				return err
-			case at.Owner != s.Owner:
-				return fault.New(fault.NotFound, noSuchNote)
-			}
-			return &note.VersionConflict{}
-		}}
-	if s.FirstVersion > 0 { // what is hidden is what was there before the state that is shared
-		put = put.Setting(shareRow(s), firstVersion)
-		where.Condition = "user_id = :owner AND (updated_at = :read OR attribute_not_exists(updated_at))"
-		where.Values[":read"] = dynamo.Str(keys.Instant(of.UpdatedAt))
-	} else {
-		put = put.Setting(shareRow(s))
-		put.Condition = "NOT (owner_id = :owner AND #permission = :permission AND attribute_exists(shared_at) AND (attribute_not_exists(#set_first_version) OR #set_first_version = :set_first_version))"
-	}
-	var seen types.AttributeValue // the count that is too high
-	given := dynamo.Action{
-		Table: dynamo.NotesTable, Key: givenKey(s.User, s.Owner), Update: "ADD shares :one", Condition: "attribute_exists(opened_at) OR attribute_not_exists(shares) OR shares < :most",
-		Values: dynamo.Attrs{":one": dynamo.Number(1), ":most": dynamo.Number(note.MaxUnopened)},
-		Failed: func(row dynamo.Attrs) error { seen = row["shares"]; return note.ErrUnopened },
-	}
-	var unchanged []dynamo.Action
-	share := func() error {
-		actions := []dynamo.Action{
-			{Table: dynamo.NotesTable, Key: endedShareKey(s.User, s.Note), Remove: true},
-			where,
-			{Table: dynamo.NotesTable, Key: users.ProfileKey(s.User), Condition: "attribute_exists(PK)",
-				Failed: func(dynamo.Attrs) error { return &note.UnknownUser{} }},
-			users.NotBlocked(s.Owner, s.User, &note.UnknownUser{}),
-			put, // last: what the others say comes first
-		}
-		actions = append(actions, unchanged...)
-		if full == nil {
-			actions = append(actions, given)
-		}
-		return db.change(ctx, note.Giving(s), actions, once.With(s.Result()...))
-	}
-	give := func() error {
-		err := db.Spend(allowedShares, string(s.Owner), 1, share)
-		if errors.Is(err, note.ErrUnopened) {
-			if err = db.recountGiven(ctx, s, seen); err == nil {
-				err = db.Spend(allowedShares, string(s.Owner), 1, share)
-			}
-		}
-		if fault.Is(err, fault.Exhausted) { // one that there is already can still be changed
-			full, put.Condition = err, "attribute_exists(PK) AND "+put.Condition
-			err = share()
-		}
-		return err
-	}
-	err := give()
-	if fault.Is(err, fault.NotFound) {
-		if adopted, failed := db.adopt(ctx, s.Owner, s.Note); failed != nil {
-			err = failed
-		} else if adopted {
-			err = give()
-		}
-	}
-	if _, conflict := errors.AsType[*note.VersionConflict](err); conflict {
-		// Another program, which keeps no locators, may have changed the note before: then its row says that it is as it was read.
-		where.Condition, where.Values = "user_id = :owner", dynamo.Attrs{":owner": where.Values[":owner"]}
-		row := dynamo.Action{Table: dynamo.NotesTable, Key: noteKey(of), Failed: func(dynamo.Attrs) error { return &note.VersionConflict{} }}
-		unchanged = []dynamo.Action{row.IfVersion(of.Version, "version")}
-		err = give()
-	}
-	if unchanged, is := errors.AsType[*unchangedError](err); is {
-		s.SharedAt = unchanged.since
-		err = db.Transact(ctx, nil, once.With(s.Result()...))
-	}
-	return s, err
-}
-
-// recountGiven counts again what a user was given by the owner of the share: the count grows with each share, also when it only gets another permission, and
-// does not shrink. [note.ErrUnopened] if there is no room.
-func (db Store) recountGiven(ctx context.Context, s note.Share, seen types.AttributeValue) error {
-	shares, err := db.ListSharesBy(ctx, s.User, s.Owner, note.MaxUnopened)
-	if err != nil {
-		return err
-	}
-	if len(shares) == note.MaxUnopened {
-		return note.ErrUnopened
-	}
-	return dynamo.UnlessMoved(db.Transact(ctx, []dynamo.Action{{
-		Table: dynamo.NotesTable, Key: givenKey(s.User, s.Owner), Update: "SET shares = :now", Condition: "shares = :seen",
-		Values: dynamo.Attrs{":now": dynamo.Number(int64(len(shares))), ":seen": seen}, Failed: dynamo.Moved,
-	}}, idempotency.Key{}))
-}
 
 // OpenShare writes when a user opened a share, which stays as it was first said, and that the user has opened something of the owner.
 //
@@ -328,7 +202,8 @@ func (db Store) AccessLists(ctx context.Context, requests []note.AccessRequest) 
 	return lists, dynamo.Missing(errs, noSuchNote)
 }
 
-// decodeAccess reads a share for an access list, which does not tell from which version on it shows them, nor whether it was opened: one of the indexes has neither.
+// decodeAccess reads a share for an access list, which tells neither from which version on it shows them nor whether it was opened: one of the indexes
+// has neither.
 func decodeAccess(item dynamo.Item, s *note.Share) error {
 	err := decodeShare(item, s)
 	s.FirstVersion, s.OpenedAt = 0, time.Time{}

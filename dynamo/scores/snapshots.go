@@ -144,8 +144,8 @@ func oneFewer(of score.Score, s score.Snapshot) dynamo.Action {
 // DeleteSnapshot lets the snapshot disappear; its intent, which knows its items, is to be settled.
 //
 // Index: primary. Key: o = sc:<owner> AND s = todo:<score><snapshot>, snap:<score><snapshot> on condition of its name, name:<score><name>,
-// main:<score> on condition that it exists and hides the snapshots that it did; a task; the event in the outbox. Cost: 1 GetItem, 1 TransactWriteItems of 6 rows; of a snapshot that another program
-// put, also 1 Query of o = si:<owner>, one more per started megabyte of keys.
+// main:<score> on condition that it exists and hides the snapshots that it did; a task; the event in the outbox. Cost: 1 GetItem, 1
+// TransactWriteItems of 6 rows; of a snapshot that another program put, also 1 Query of o = si:<owner>, one more per started megabyte of keys.
 func (db Store) DeleteSnapshot(ctx context.Context, of score.Score, s score.Snapshot, once idempotency.Key) (score.Intent, error) {
 	r, found, err := db.intent(ctx, s.Score, s.ID)
 	if err == nil && found && r.State != existing {

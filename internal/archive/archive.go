@@ -151,7 +151,8 @@ type Full struct{}
 // Error says what happened, for people.
 func (*Full) Error() string { return "the user has as many archives as one may have" }
 
-// Store keeps archives for as long as they can be seen, and about two days more, and those that count until they do not. Its faults are Unavailable and Exhausted besides those named.
+// Store keeps archives for as long as they can be seen and about two days more, and those that count until they do not. Its faults are Unavailable
+// and Exhausted besides those named.
 type Store interface {
 	idempotency.Store
 	Progress

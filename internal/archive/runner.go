@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/task"
 	"github.com/taggie/taggie/internal/viewer"
@@ -83,11 +84,7 @@ func failureOf(ctx context.Context, t task.Task, err error) string {
 }
 
 func (r Runner) get(ctx context.Context, id ID) (Archive, error) {
-	found, errs := r.Store.ArchivesByID(ctx, []ID{id})
-	if len(errs) > 0 && errs[0] != nil {
-		return Archive{}, errs[0]
-	}
-	return found[0], nil
+	return domain.First(r.Store.ArchivesByID(ctx, []ID{id}))
 }
 
 // release lets the user create another archive, since the file of this one is removed. Another server may have done so.

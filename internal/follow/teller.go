@@ -24,8 +24,9 @@ const (
 	atOnce = 16
 )
 
-// Teller puts what happened into the streams of those whom it is about: of the users whose notes and shares it is about, or of the score. This server's changes are told at once; the outbox keeps each until
-// it was told, so that what a server left behind, or what Redis did not take, is told by another one.
+// Teller puts what happened into the streams of those whom it is about: of the users whose notes and shares it is about, or of the score. This
+// server's changes are told at once; the outbox keeps each until it was told, so that what a server left behind, or what Redis did not take, is told
+// by another one.
 type Teller struct {
 	o TellerOptions
 

@@ -326,7 +326,8 @@ func (s *Service) Share(ctx context.Context, in PutShare) (Share, error) {
 	})
 }
 
-// nextVersion returns the number that the present state of a note has as a version, or a later one: another program may have kept versions under numbers of its own.
+// nextVersion returns the number that the present state of a note has as a version, or a later one: another program may have kept versions under
+// numbers of its own.
 func (s *Service) nextVersion(ctx context.Context, n Note) (int, error) {
 	if !n.Foreign {
 		return n.Version, nil

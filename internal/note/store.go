@@ -124,8 +124,8 @@ type Shares interface {
 	// versions, *[UnknownUser] when the user does not exist, or has blocked the owner,
 	// [ErrUnopened] beyond [MaxUnopened] shares with a user who has opened none.
 	PutShare(ctx context.Context, of Note, s Share, once idempotency.Key) (Share, error)
-	// OpenShare says when the user opened the share, and returns when they first did. It takes notice for all shares of the owner. NotFound when there is
-	// no such share.
+	// OpenShare keeps when the user opened the share, unless they did before, and returns when they first did. It also keeps that the user has opened
+	// something of the owner. NotFound when there is no such share.
 	OpenShare(ctx context.Context, s Share, once idempotency.Key) (time.Time, error)
 	// DeleteShare ends the share if there is one, at that time. Its owner may be unknown.
 	DeleteShare(ctx context.Context, s Share, by UserID, at time.Time, once idempotency.Key) error

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -72,11 +73,7 @@ func (ex Exporter) Run(ctx context.Context, t task.Task) (time.Time, error) {
 }
 
 func (ex Exporter) get(ctx context.Context, id TransferID) (Export, error) {
-	found, errs := ex.Store.ExportsByID(ctx, []TransferID{id})
-	if len(errs) > 0 && errs[0] != nil {
-		return Export{}, errs[0]
-	}
-	return found[0], nil
+	return domain.First(ex.Store.ExportsByID(ctx, []TransferID{id}))
 }
 
 // exportRun is one run of an export.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/task"
@@ -188,11 +189,7 @@ func failureOf(ctx context.Context, t task.Task, err error) string {
 }
 
 func (im Importer) get(ctx context.Context, id TransferID) (Import, error) {
-	found, errs := im.Store.ImportsByID(ctx, []TransferID{id})
-	if len(errs) > 0 && errs[0] != nil {
-		return Import{}, errs[0]
-	}
-	return found[0], nil
+	return domain.First(im.Store.ImportsByID(ctx, []TransferID{id}))
 }
 
 // errOver says that somebody ended the import or export meanwhile.
