@@ -10103,7 +10103,7 @@ directive @ready on FIELD_DEFINITION
 
 """
 The field is the same for everybody who may see its object. What is selected of an event of a project is written once for
-all subscribers who select the same, if it has only such fields.
+all subscribers who select the same with the same arguments, if it has only such fields.
 """
 directive @shared on FIELD_DEFINITION
 
@@ -11921,7 +11921,7 @@ type ProjectItem implements Node {
   "The author for whom it is reserved, after it was found incorrect."
   returnedTo: User @ready @shared
   "Its finishes, newest first, including those that were taken back."
-  efforts(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemEffortConnection @ready
+  efforts(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemEffortConnection @ready @shared
   createdAt: DateTime! @shared
   updatedAt: DateTime! @shared
   "Grows by one with each change."
@@ -11955,36 +11955,36 @@ type ProjectItemEdge {
 
 "A finish: the fact that a user finished an item."
 type ProjectItemEffort implements Node {
-  id: ID!
+  id: ID! @shared
   project: Project @ready
   item: ProjectItem @ready
-  user: User @ready
+  user: User @ready @shared
   "The team of the user at that time."
-  team: Team @ready
-  category: Category @ready
-  subcategory: Subcategory @ready
+  team: Team @ready @shared
+  category: Category @ready @shared
+  subcategory: Subcategory @ready @shared
   "Up to 20."
-  keywords: [String!]! @atMost(elements: 20)
-  finishedAt: DateTime!
+  keywords: [String!]! @atMost(elements: 20) @shared
+  finishedAt: DateTime! @shared
   "When its author took it back; from then on it does not count."
-  undoneAt: DateTime
+  undoneAt: DateTime @shared
   "Rises by one with each review, and when its author takes it back."
-  version: Int!
+  version: Int! @shared
   "The reviewer's verdict; null before."
-  review: EffortReview @ready
+  review: EffortReview @ready @shared
 }
 
 "A list of efforts."
 type ProjectItemEffortConnection {
-  edges: [ProjectItemEffortEdge!]!
-  nodes: [ProjectItemEffort!]!
+  edges: [ProjectItemEffortEdge!]! @shared
+  nodes: [ProjectItemEffort!]! @shared
   pageInfo: PageInfo!
 }
 
 "An effort in a list."
 type ProjectItemEffortEdge {
   cursor: Cursor!
-  node: ProjectItemEffort!
+  node: ProjectItemEffort! @shared
 }
 
 "The format of a file of items or results."
@@ -12789,11 +12789,11 @@ type ProjectItemClaim {
 
 "A reviewer's verdict on an effort."
 type EffortReview {
-  verdict: Verdict!
+  verdict: Verdict! @shared
   "Up to 2,000 characters; may be empty."
-  comment: String! @atMost(bytes: 8000)
-  by: User @ready
-  at: DateTime!
+  comment: String! @atMost(bytes: 8000) @shared
+  by: User @ready @shared
+  at: DateTime! @shared
 }
 
 "Whether an effort is correct."

@@ -244,9 +244,24 @@ func (r events) Item(ctx context.Context, e *model.ProjectEvent) (*project.Item,
 	}
 	item, err := found(loaders.From(ctx).ProjectItems.Load(ctx, ref))
 	if item != nil {
+		r.primeEfforts(ctx, e, *item, sel)
 		r.projectItemsAhead(ctx, []project.Item{*item}, sel)
 	}
 	return item, err
+}
+
+// primeEfforts gives the loaders the pages of the item's efforts that are selected, read once for all who are told of the event.
+func (r events) primeEfforts(ctx context.Context, e *model.ProjectEvent, item project.Item, sel selection) {
+	if e.Details.Efforts == nil {
+		return
+	}
+	for _, list := range r.historiesOf(ctx, []project.Item{item}, sel) {
+		for _, request := range list.requests {
+			if slice, err := e.Details.Efforts(ctx, request.Window); err == nil {
+				loaders.From(ctx).ProjectItemEfforts.Prime(request, e.Project.Efforts(slice))
+			}
+		}
+	}
 }
 
 // prime gives the loaders of a response what was read once for all who are told of the event.

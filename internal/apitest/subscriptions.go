@@ -199,7 +199,8 @@ const (
 		fragment snapshot on ProjectSnapshot { cursor project { id name } queue { cursor queued size paused counts { ...counts } }
 			claims { id claim { token user { id } } } statistics { team { id name } statistics { finished incorrect users { user { id name } finished incorrect } } } }
 		fragment event on ProjectEvent { cursor type at status queued counts { ...counts } user { id name } author { id name } team { id name type }
-			item { id name status version claim { token user { id } } category { name } subcategory { name } keywords } }
+			item { id name status version claim { token user { id } } category { name } subcategory { name } keywords
+				efforts(first: 1) { nodes { id user { name } review { verdict } } } } }
 		fragment counts on ProjectItemCounts { total new claimed finished skipped remaining }`
 )
 

@@ -93,7 +93,7 @@ func newWorld(t *testing.T) *world {
 	usersStore, notesStore, projectsStore := users.Store{DB: db}, notes.Store{DB: db}, projects.Store{DB: db}
 	scoresStore, itemsStore := scores.Store{DB: db}, scores.Items{DB: db}
 	users := user.NewService(user.Options{Store: usersStore, Probes: unlimited{}, Now: time.Now, NewID: newID})
-	queues := w.queues(labelling.Options{Truth: truth.Store{Store: projectsStore}, Now: time.Now, NewID: newID, Log: log}, usersStore)
+	queues := w.queues(labelling.Options{Truth: truth.Store{Store: projectsStore}, Now: time.Now, NewID: newID, Log: log}, labelling.EventReader{Things: projectsStore, People: usersStore})
 	notes := note.NewService(note.Options{Store: notesStore.Store(), People: users, Now: time.Now, NewID: newID})
 	entities := entity.NewService(entity.Options{Store: entities.Store{DB: db}, People: users, Now: time.Now, NewID: newID})
 	scores := score.NewService(score.Options{Store: scoresStore, Contents: bucket, Now: time.Now, NewID: newID})
@@ -143,7 +143,7 @@ type queues struct {
 }
 
 // queues wires labelling on a database of the world's own: messages go to whoever is there.
-func (w *world) queues(o labelling.Options, users labelling.People) queues {
+func (w *world) queues(o labelling.Options, events labelling.EventReader) queues {
 	w.t.Helper()
 	options, err := redis.ParseURL(embeddedtest.RedisDatabase(w.t).URL)
 	require.NoError(w.t, err)
@@ -156,7 +156,7 @@ func (w *world) queues(o labelling.Options, users labelling.People) queues {
 	populate := labelling.NewPopulate(o, rebuild)
 	q := queues{service: labelling.NewService(o, populate, rebuild), importing: labelling.NewImporting(o, populate, rebuild)}
 	q.hub = labelling.NewHub(labelling.HubOptions[labelling.EventDetails]{
-		Events: kept, Service: q.service, Hydrate: labelling.EventReader{Things: o.Truth, People: users}.Read, Log: o.Log,
+		Events: kept, Service: q.service, Hydrate: events.Read, Log: o.Log,
 	})
 	q.jobs = []jobs.Job{
 		{Name: "populate", Every: 100 * time.Millisecond, Do: populate.Run},

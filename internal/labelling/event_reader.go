@@ -2,10 +2,13 @@ package labelling
 
 import (
 	"context"
+	"strconv"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/singleflight"
 
+	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/user"
 )
@@ -14,14 +17,16 @@ import (
 type EventDetails struct {
 	Item   *project.Item // nil when it concerns none, or could not be read
 	Labels []project.Label
-	Team   func(context.Context) (project.Team, bool) // the event's, read once for all when somebody asks; nil for none
-	People []user.User
-	Shared *sync.Map // what those keep for one another who tell of the event; nil where nothing was read
+	// Efforts reads a page of the item's efforts, with the first few once for all; nil without an item.
+	Efforts func(context.Context, page.Window) (page.Slice[project.Effort], error)
+	Team    func(context.Context) (project.Team, bool) // the event's, read once for all when somebody asks; nil for none
+	People  []user.User
+	Shared  *sync.Map // what those keep for one another who tell of the event; nil where nothing was read
 }
 
 // WithoutItem returns the details without the item, which was removed since, and without what those keep for one another who were told of it.
 func (d EventDetails) WithoutItem() EventDetails {
-	d.Item, d.Labels = nil, nil
+	d.Item, d.Labels, d.Efforts = nil, nil, nil
 	if d.Shared != nil {
 		d.Shared = new(sync.Map)
 	}
@@ -30,8 +35,16 @@ func (d EventDetails) WithoutItem() EventDetails {
 
 // EventReader reads what events are about, once for everybody who is told of them: nobody is the viewer.
 type EventReader struct {
-	Things Things
+	Things EventThings
 	People People
+}
+
+// EventThings reads what events are about.
+type EventThings interface {
+	ItemsByID(ctx context.Context, user UserID, ids []project.ItemID) ([]project.Item, map[project.ID]project.Member, []error)
+	LabelsByID(ctx context.Context, ids []project.LabelID) ([]project.Label, []error)
+	ListTeams(ctx context.Context, ids []project.ID) ([][]project.Team, []error)
+	ListEffortsOfItems(ctx context.Context, requests []project.ItemEffortsRequest) ([]page.Slice[project.Effort], []error)
 }
 
 // People reads users.
@@ -40,7 +53,7 @@ type People interface {
 }
 
 // Read returns the details of each of a project's events, in their order. What cannot be read is left out, and read by who needs it.
-// Cost: one BatchGetItem for the items and one for their labels per 100, and one for the users. The teams are read when somebody asks for one.
+// Cost: one BatchGetItem for the items and one for their labels per 100, and one for the users. Teams and efforts are read when somebody asks for them.
 func (r EventReader) Read(ctx context.Context, p project.ID, events []Event) []EventDetails {
 	var group errgroup.Group
 	var people map[user.ID]user.User
@@ -69,7 +82,7 @@ func (r EventReader) Read(ctx context.Context, p project.ID, events []Event) []E
 		if !ok {
 			continue
 		}
-		d.Item = &item
+		d.Item, d.Efforts = &item, r.efforts(item.ItemID)
 		for _, ref := range labelsOf(item) {
 			if l, ok := labels[ref]; ok {
 				d.Labels = append(d.Labels, l)
@@ -103,6 +116,39 @@ func (r EventReader) teams(p project.ID) func(context.Context) map[string]projec
 			}
 		})
 		return byID
+	}
+}
+
+// firstEfforts is how many efforts a page may have that is kept for all. They may ask for pages of different sizes: ten pages have 55 efforts.
+const firstEfforts = 10
+
+// efforts returns what reads a page of the efforts of an item. A page of the first few is read once, when it is first asked for. Whoever asks
+// meanwhile gets the same, or the same error.
+func (r EventReader) efforts(item project.ItemID) func(context.Context, page.Window) (page.Slice[project.Effort], error) {
+	var reading singleflight.Group
+	var kept sync.Map
+	read := func(ctx context.Context, w page.Window) (page.Slice[project.Effort], error) {
+		slices, errs := r.Things.ListEffortsOfItems(ctx, []project.ItemEffortsRequest{{Item: item, Window: w}})
+		if errs != nil && errs[0] != nil {
+			return page.Slice[project.Effort]{}, errs[0]
+		}
+		return slices[0], nil
+	}
+	return func(ctx context.Context, w page.Window) (page.Slice[project.Effort], error) {
+		if w.From != "" || w.Backward || w.Limit > firstEfforts {
+			return read(ctx, w)
+		}
+		slice, err, _ := reading.Do(strconv.Itoa(w.Limit), func() (any, error) {
+			if slice, known := kept.Load(w); known {
+				return slice, nil
+			}
+			slice, err := read(ctx, w)
+			if err == nil {
+				kept.Store(w, slice)
+			}
+			return slice, err
+		})
+		return slice.(page.Slice[project.Effort]), err //nolint:errcheck,forcetypeassert // nothing else is returned above
 	}
 }
 

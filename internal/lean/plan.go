@@ -3,6 +3,7 @@ package lean
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -51,6 +52,8 @@ type Plans struct {
 
 	comparing func(plan, executor []byte) // see [Comparing]; fixed by the first use
 }
+
+const cursor = "Cursor" // the scalar for a place in a list
 
 type planKey struct {
 	typ       string
@@ -102,9 +105,14 @@ func compile(op *graphql.OperationContext, types map[string]Type, name string, s
 			} else {
 				shared = shared && len(field.Selections) == 0 // objects of several types
 			}
-			shared = shared && f.Shared && len(field.Arguments) == 0
+			shared = shared && f.Shared
 		}
 		shape = append(strconv.AppendInt(shape, int64(planned.At), 10), planned.Key...)
+		if len(field.Arguments) > 0 && shared {
+			var arguments []byte
+			arguments, shared = argumentsOf(op, field)
+			shape = append(shape, arguments...)
+		}
 		plan.Fields[i] = planned
 	}
 	if shared {
@@ -112,6 +120,19 @@ func compile(op *graphql.OperationContext, types map[string]Type, name string, s
 		plan.form = sync.OnceValue(func() form { return sha256.Sum256([]byte(plan.shape)) })
 	}
 	return plan
+}
+
+// argumentsOf returns the arguments of a field as shapes have them, whether they are variables or not. It returns false if one of them is a
+// cursor, since cursors are bound to their viewers.
+func argumentsOf(op *graphql.OperationContext, field graphql.CollectedField) ([]byte, bool) {
+	values := field.ArgumentMap(op.Variables)
+	for _, a := range field.Definition.Arguments {
+		if a.Type.Name() == cursor && values[a.Name] != nil {
+			return nil, false
+		}
+	}
+	text, err := json.Marshal(values)
+	return text, err == nil
 }
 
 // Writer writes what a plan says.

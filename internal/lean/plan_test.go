@@ -15,7 +15,8 @@ import (
 
 var people = gqlparser.MustLoadSchema(&ast.Source{Input: `
 	type Query { person: Person }
-	type Person { name: String! friend: Person slow: String mood: String }
+	scalar Cursor
+	type Person { name: String! friend(first: Int, after: Cursor): Person slow: String mood: String }
 	directive @defer(if: Boolean = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT
 `})
 
@@ -31,7 +32,7 @@ type person struct {
 // selecting returns the context of an operation and what it selects of a person.
 func selecting(t *testing.T, selection string, variables map[string]any) (context.Context, ast.SelectionSet) {
 	t.Helper()
-	doc, errs := gqlparser.LoadQueryWithRules(people, `query($yes: Boolean = true) { person { `+selection+` } other: person @include(if: $yes) { ...named } } fragment named on Person { name }`, nil)
+	doc, errs := gqlparser.LoadQueryWithRules(people, `query($yes: Boolean = true, $n: Int, $c: Cursor) { person { `+selection+` } other: person @include(if: $yes) { ...named friend(first: $n, after: $c) { name } } } fragment named on Person { name }`, nil)
 	require.Empty(t, errs)
 	ctx := graphql.WithOperationContext(t.Context(), &graphql.OperationContext{Doc: doc, Operation: doc.Operations[0], Variables: variables, RecoverFunc: graphql.DefaultRecover})
 	ctx = graphql.WithResponseContext(ctx, graphql.DefaultErrorPresenter, graphql.DefaultRecover)

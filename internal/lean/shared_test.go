@@ -28,7 +28,12 @@ var sharedPeople = map[string]Type{"Person": {Implements: []string{"Person"}, Fi
 // tell writes somebody for one of those who are told.
 func tell(t *testing.T, of *told, selection string) string {
 	t.Helper()
-	ctx, sel := selecting(t, selection, nil)
+	return tellWith(t, of, selection, nil)
+}
+
+func tellWith(t *testing.T, of *told, selection string, variables map[string]any) string {
+	t.Helper()
+	ctx, sel := selecting(t, selection, variables)
 	m := Write(ctx, new(Plans), sharedPeople, "Person", sel, of, func(w *Writer, p *Plan) bool {
 		of.written++
 		return appendPerson(w, p, &of.person)
@@ -67,6 +72,24 @@ func TestWhatIsNotSharedIsWrittenForEach(t *testing.T) {
 	tell(t, private, "name")
 	tell(t, private, "name")
 	assert.Equal(t, 2, private.written)
+}
+
+// Arguments are part of the shape, whether they are variables or not.
+func TestSharedObjectsAreWrittenOnceForTheSameArguments(t *testing.T) {
+	of := &told{person: person{name: "Ada", friend: &person{name: "Bo"}}, kept: new(sync.Map)}
+	asks := func(written int, selection string, variables map[string]any) {
+		t.Helper()
+		assert.JSONEq(t, `{"friend":{"name":"Bo"}}`, tellWith(t, of, selection, variables))
+		assert.Equal(t, written, of.written)
+	}
+	asks(1, "friend(first: 1) { name }", nil)
+	asks(1, "friend(first: $n) { name }", map[string]any{"n": int64(1)})
+	asks(1, "friend(after: $c, first: 1) { name }", nil)
+	asks(2, "friend(first: 2) { name }", nil)
+	asks(3, "friend { name }", nil)
+	asks(4, "friend(first: $n) { name }", map[string]any{"n": nil})
+	asks(5, "friend(first: 1, after: $c) { name }", map[string]any{"c": "of one viewer"})
+	asks(6, "friend(first: 1, after: $c) { name }", map[string]any{"c": "of one viewer"})
 }
 
 // Whoever waits for what fails writes their own.

@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 
+	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/viewer"
 )
 
@@ -23,6 +24,16 @@ func (p Project) Effort(e Effort) Effort {
 		e.as = proof(p.Member.Type)
 	}
 	return e
+}
+
+// Efforts does the same for a page of efforts. The given one is not changed, so that many can be shown it.
+func (p Project) Efforts(s page.Slice[Effort]) page.Slice[Effort] {
+	shown := make([]Effort, len(s.Items))
+	for i, e := range s.Items {
+		shown[i] = p.Effort(e)
+	}
+	s.Items = shown
+	return s
 }
 
 // Team does the same for a team.

@@ -109,9 +109,11 @@ func TestAFollowerGoesOnOnAnyServer(t *testing.T) {
 	s := apitest.NewServer(t)
 	ada, bob := s.User("ada@example.com"), s.User("bob@example.com")
 	notes := ada.Notes(3)
+	first := following(bob)
 	ada.Share(notes[:2], bob)
-	first := bob.Subscribe(noteEvents, nil)
-	position(first)
+	for range notes[:2] {
+		require.Equal(t, "SHARED", first.Message().At("type"))
+	}
 	ada.All("updateNote", "note { id }", []apitest.Vars{{"noteId": notes[0], "title": "one"}, {"noteId": notes[2], "title": "hidden"}})
 	cursor := happens(first, "CHANGED", notes[0], ada).Str("cursor")
 	first.Close()
@@ -183,9 +185,12 @@ func TestTheOutboxTellsWhatAServerLeft(t *testing.T) {
 func TestAFlushedRedisIsAGap(t *testing.T) {
 	s := apitest.NewServer(t)
 	ada, bob := s.User("ada@example.com"), s.User("bob@example.com")
-	notes := ada.Notes(1)
-	ada.Share(notes, bob)
 	adas, bobs := following(ada), following(bob)
+	notes := ada.Notes(1)
+	happens(adas, "CREATED", notes[0], ada)
+	ada.Share(notes, bob)
+	happens(adas, "SHARED", notes[0], ada)
+	happens(bobs, "SHARED", notes[0], ada)
 	gone := bob.Subscribe(noteEvents, nil)
 	cursor := position(gone)
 	gone.Close()

@@ -163,7 +163,9 @@ func TestAFollowerOfAScoreGoesOnOnAnyServer(t *testing.T) {
 	s := apitest.NewServer(t)
 	ada, bob := s.User("ada@example.com"), s.User("bob@example.com")
 	id := ada.Score("Prélude", nil)
+	adas := followsScore(ada, id)
 	rewrites(ada, id, apitest.Vars{"access": "PUBLIC"})
+	scoreHappens(adas, "CHANGED", "ACCESS")
 	first := followsScore(bob, id)
 	rewrites(ada, id, apitest.Vars{"title": "one"})
 	cursor := scoreHappens(first, "CHANGED", "TITLE").Str("cursor")
@@ -223,12 +225,16 @@ func TestAFlushedRedisIsAGapInAScore(t *testing.T) {
 	gone.Close()
 	require.NoError(t, s.App.Stores.Redis.FlushDB(t.Context()).Err())
 	rewrites(ada, id, apitest.Vars{"title": "second"})
+	scoreGap(adas)
 	again := ada.Subscribe(scoreEvents, apitest.Vars{"s": id, "after": cursor})
 	scoreGap(again)
-	scoreGap(adas)
 	rewrites(ada, id, apitest.Vars{"title": "third"})
 	for _, stream := range []*apitest.Stream{adas, again} {
-		assert.Equal(t, "third", scoreHappens(stream, "CHANGED", "TITLE").Str("score.title"))
+		m := scoreHappens(stream, "CHANGED", "TITLE")
+		if m.Str("score.title") == "second" { // which may come before the gap or after it
+			m = scoreHappens(stream, "CHANGED", "TITLE")
+		}
+		assert.Equal(t, "third", m.Str("score.title"))
 	}
 }
 
