@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { ask, giveBack, member, pictureProject, work } from './board.js';
+import { ask, giveBack, go, member, pictureProject, work } from './board.js';
 import { launch, openPage } from './browser.js';
 import { startServer, until } from './server.js';
 
@@ -73,9 +73,9 @@ for (const [look, options] of Object.entries(looks)) {
     });
     await page.getByRole('heading', { name: 'This cannot be shown' }).waitFor({ timeout: WAIT_MS });
     await page.screenshot({ path: new URL(`board-broken-${look}.png`, out).pathname });
-    await page.keyboard.press('2');
+    await go(page, 'b');
     await page.getByRole('region', { name: 'In hands' }).getByText(name).waitFor({ timeout: WAIT_MS });
-    await page.keyboard.press('1');
+    await go(page, 'w');
     await page.unroute('**/graphql');
     await page.getByRole('button', { name: 'Load the board anew' }).click();
     await page.locator('.picture-name').getByText(name).waitFor({ timeout: WAIT_MS });
@@ -130,7 +130,7 @@ for (const [look, options] of Object.entries(looks)) {
       const { project: asked } = await ask(server, 'query($id: ID!) { project(id: $id) { queueRebuild { itemsTotal } } }', { id: project.id });
       return asked.queueRebuild;
     });
-    await page.keyboard.press('3'); // statistics, which are not there meanwhile
+    await go(page, 's'); // statistics, which are not there meanwhile
     const told = page.getByRole('status').filter({ hasText: 'The queue is being rebuilt.' });
     await told.getByText(/^\d+ of \d+ items read$/).waitFor({ timeout: WAIT_MS });
     await page.screenshot({ path: new URL(`board-rebuild-${look}.png`, out).pathname });

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { ask, giveBack, member, pictureProject, work } from './board.js';
+import { ask, giveBack, go, member, pictureProject, work } from './board.js';
 import { launch, openPage, pictureShown } from './browser.js';
 import { startServer } from './server.js';
 
 const WAIT_MS = 15_000;
 const out = new URL('out/', import.meta.url);
 const widths = { wide: { width: 1400, height: 900 }, medium: { width: 1000, height: 800 }, narrow: { width: 420, height: 860 } };
-const pages = ['work', 'board', 'statistics', 'review', 'history'];
+const pages = { work: 'w', board: 'b', statistics: 's', review: 'r', history: 'h' };
 
 let server;
 let browser;
@@ -50,12 +50,13 @@ for (const colorScheme of ['light', 'dark']) {
       await shoot('typing');
       await page.keyboard.press('Enter');
       await page.keyboard.press('Escape');
-      for (const [i, what] of pages.entries()) {
-        await page.keyboard.press(String(i + 1));
+      for (const [what, key] of Object.entries(pages)) {
+        await go(page, key);
+        await page.locator('[aria-current=page]').getByText(new RegExp(what, 'i')).waitFor({ timeout: WAIT_MS });
         await page.locator('.picture img, .board .tile, .bars-value, .history tbody tr').first().waitFor({ timeout: WAIT_MS });
         await shoot(what);
       }
-      await page.keyboard.press('1');
+      await go(page, 'w');
       await page.keyboard.press('Escape');
       await page.keyboard.press('?');
       await page.getByRole('dialog').waitFor();

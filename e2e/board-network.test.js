@@ -1,7 +1,7 @@
 // The board while the network is lost, and pictures do not come.
 
 import assert from 'node:assert/strict';
-import { giveBack, itemOf, member, work } from './board.js';
+import { giveBack, go, itemOf, member, work } from './board.js';
 import { WAIT_MS, chosen, claim, live, messages, onBoard, out, type, world } from './board-page.js';
 import { pictureShown } from './browser.js';
 import { until } from './server.js';
@@ -47,7 +47,7 @@ onBoard(
     await messages(page).getByText(`“${typed}”: Music.`).waitFor({ timeout: WAIT_MS });
     assert.equal((await itemOf(world.server, project.id, typed)).status, 'FINISHED');
     await page.keyboard.press('Escape');
-    await page.keyboard.press('2');
+    await go(page, 'b');
     await page.getByRole('region', { name: 'Finished' }).getByText(item.name).waitFor({ timeout: WAIT_MS });
     await page.screenshot({ path: new URL('board-caught-up.png', out).pathname });
 

@@ -79,3 +79,9 @@ export async function itemOf(server, projectId, name) {
   );
   return project.items.nodes.find((item) => item.name === name);
 }
+
+/** Goes to a page of the board by its two keys. */
+export async function go(page, key) {
+  await page.keyboard.press('g');
+  await page.keyboard.press(key);
+}

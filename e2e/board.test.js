@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ask, giveBack, itemOf, member, work } from './board.js';
+import { ask, giveBack, go, itemOf, member, work } from './board.js';
 import { WAIT_MS, category, chosen, claim, focused, live, messages, onBoard, out, type, world } from './board-page.js';
 import { openPage, pictureShown } from './browser.js';
 import { until } from './server.js';
@@ -24,8 +24,71 @@ onBoard('an item is claimed, found out and finished by keyboard, and that is und
   assert.equal((await itemOf(world.server, project.id, name)).status, 'CLAIMED');
 
   await page.keyboard.press('Escape');
-  await page.keyboard.press('5');
+  await go(page, 'h');
   await page.getByRole('table').getByText('undone').waitFor({ timeout: WAIT_MS });
+});
+
+onBoard('a digit chooses a category, and one key gives the last answer again', {}, async ({ page, project }) => {
+  const first = await claim(page);
+  const name = await page.getByRole('listbox', { name: 'Category' }).getByRole('option').first().evaluate((option) => option.firstChild.textContent.trim());
+  await page.keyboard.press('1'); // in the empty field
+  await chosen(page, name);
+  await focused(page.getByRole('combobox', { name: /^Subcategory/ }));
+  await page.keyboard.press('Escape');
+  const other = await page.getByRole('listbox', { name: 'Category' }).getByRole('option').nth(1).evaluate((option) => option.firstChild.textContent.trim());
+  await page.keyboard.press('2'); // beside the field
+  await chosen(page, other);
+  await page.keyboard.press('1');
+  await chosen(page, name);
+  await page.keyboard.press('Control+Enter');
+  await messages(page).getByText(`“${first}”: ${name}.`).waitFor({ timeout: WAIT_MS });
+  await page.locator('.picture-name').getByText(first).waitFor({ state: 'detached', timeout: WAIT_MS });
+  const second = await page.locator('.picture-name strong').innerText();
+  await focused(category(page));
+  await page.keyboard.press('.');
+  await messages(page).getByText(`“${second}”: ${name}.`).waitFor({ timeout: WAIT_MS });
+  for (const one of [first, second]) assert.equal((await itemOf(world.server, project.id, one)).category.name, name);
+});
+
+onBoard('a picture is zoomed, moved, turned and made lighter', {}, async ({ page }) => {
+  await claim(page);
+  await page.keyboard.press('Escape');
+  const picture = page.locator('.picture img');
+  const shows = (transform, filter = '') =>
+    page.waitForFunction(
+      ([transform, filter]) => {
+        const { style } = document.querySelector('.picture img');
+        return new RegExp(transform).test(style.transform) && style.filter === filter;
+      },
+      [transform, filter],
+      { timeout: WAIT_MS },
+    );
+  await shows('^translate\\(0px, 0px\\) scale\\(1\\) rotate\\(0deg\\)$');
+  const box = await picture.boundingBox();
+  await page.mouse.move(box.x + box.width / 4, box.y + box.height / 2);
+  await page.mouse.wheel(0, -400);
+  await shows('scale\\(2\\.22');
+  const before = await picture.evaluate((img) => img.style.transform);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width / 4 - 60, box.y + box.height / 2, { steps: 3 });
+  await page.mouse.up();
+  assert.notEqual(await picture.evaluate((img) => img.style.transform), before, 'it is moved');
+  await page.keyboard.press('t');
+  await page.keyboard.press('l');
+  await shows('rotate\\(90deg\\)$', 'brightness(1.2)');
+  await page.keyboard.press('Shift+L');
+  await page.keyboard.press('Shift+T');
+  await shows('rotate\\(0deg\\)$');
+  await page.getByRole('button', { name: /^As it was/ }).click();
+  await shows('scale\\(1\\) rotate\\(0deg\\)$');
+  await picture.click();
+  await page.getByRole('button', { name: /^Fit/ }).waitFor();
+  await page.getByRole('group', { name: 'Picture: arrow keys move it' }).focus();
+  const at = await picture.evaluate((img) => img.style.transform);
+  await page.keyboard.press('ArrowRight');
+  await page.waitForFunction((at) => document.querySelector('.picture img').style.transform !== at, at, { timeout: WAIT_MS });
+  await page.keyboard.press('z');
+  await shows('scale\\(1\\)');
 });
 
 onBoard('a category that a manager adds is offered at once', {}, async ({ page, project }) => {
@@ -71,7 +134,7 @@ onBoard('skip, release, and the help of keys', {}, async ({ page, project }) => 
   assert.ok(await page.getByRole('dialog').isVisible());
   await page.getByLabel('Single keys do something').uncheck();
   await page.keyboard.press('Escape');
-  await page.keyboard.press('2');
+  await go(page, 'b');
   await page.getByRole('button', { name: /^Work/ }).and(page.locator('[aria-current=page]')).waitFor();
 });
 
@@ -154,7 +217,7 @@ onBoard('one message tells which claims ran out, and claims as many again', {}, 
 
 onBoard('what others do is shown as it happens', {}, async ({ page, project }) => {
   const colleague = await member(world.server, project.id, 'REVIEWER', 'grace@example.com');
-  await page.keyboard.press('2');
+  await go(page, 'b');
   const item = await work(world.server, project.id, colleague, { finish: false });
   await page.getByRole('region', { name: 'In hands' }).getByText(item.name).waitFor({ timeout: WAIT_MS });
   await page.getByRole('region', { name: 'In hands' }).getByText('grace', { exact: false }).first().waitFor();
@@ -244,7 +307,7 @@ onBoard('Review shows results while others go on finishing', {}, async ({ page, 
     await page.locator('.legend li').filter({ hasText: new RegExp(`^Finished ${n}\\b`) }).waitFor({ timeout: WAIT_MS });
   };
   await finish(1);
-  await page.keyboard.press('4');
+  await go(page, 'r');
   const result = page.getByRole('form', { name: /^Review/ });
   let shown = false;
   for (let n = 2; n <= project.count && !shown; n++) {
@@ -264,7 +327,7 @@ onBoard('the queue is rebuilt, and the board begins anew without losing anything
   await page.locator('.picture-name').getByText(name).waitFor({ state: 'detached', timeout: WAIT_MS });
   const other = await work(world.server, project.id);
   await page.keyboard.press('Escape');
-  await page.keyboard.press('2');
+  await go(page, 'b');
   await page.getByRole('region', { name: 'Finished' }).getByText(other.name).waitFor({ timeout: WAIT_MS });
 });
 
@@ -344,9 +407,9 @@ onBoard('a token that has ended is told apart from a lost connection', { expecte
 onBoard("the browser's Back leads to the page before, and to the project before", {}, async ({ page, project }) => {
   const heading = (name) => page.getByRole('banner', { name: 'Project' }).getByRole('button', { name });
   const shown = (name) => page.getByRole('button', { name: new RegExp(`^${name}`) }).and(page.locator('[aria-current=page]')).waitFor({ timeout: WAIT_MS });
-  await page.keyboard.press('2');
-  await page.keyboard.press('3');
-  await page.keyboard.press('3');
+  await go(page, 'b');
+  await go(page, 's');
+  await go(page, 's');
   await shown('Statistics');
   const address = page.url();
   await page.keyboard.press('p');

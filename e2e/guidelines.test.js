@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ask, member, pictureProject } from './board.js';
+import { ask, go, member, pictureProject } from './board.js';
 import { claim, live, messages, onBoard, out, WAIT_MS, world } from './board-page.js';
 import { openPage } from './browser.js';
 import { until } from './server.js';
@@ -101,7 +101,7 @@ test('a labeller reads the guidelines beside the item, and is told when they cha
   await live(page);
   await claim(page);
   await page.keyboard.press('Escape');
-  await page.keyboard.press('g');
+  await go(page, 'g');
   const panel = page.getByRole('complementary', { name: 'Guidelines' });
   await panel.and(page.locator(':focus')).waitFor({ timeout: WAIT_MS });
   await panel.getByRole('heading', { name: 'Staves' }).waitFor({ timeout: WAIT_MS });
@@ -113,12 +113,12 @@ test('a labeller reads the guidelines beside the item, and is told when they cha
   await write(project.id, 'Look at the **stamp**, too.');
   await messages(page).getByText('The guidelines have changed').waitFor({ timeout: WAIT_MS });
   await button.getByText('changed').waitFor({ timeout: WAIT_MS });
-  await page.keyboard.press('g');
+  await go(page, 'g');
   await panel.getByText(/^Changed since you last read them: /).waitFor({ timeout: WAIT_MS });
   await panel.getByText('stamp').waitFor({ timeout: WAIT_MS });
   await write(project.id, 'Look at the *edges*.');
   await panel.getByText('edges').waitFor({ timeout: WAIT_MS }); // while it is open
-  await page.keyboard.press('g');
+  await go(page, 'g');
   await panel.waitFor({ state: 'hidden' });
   await page.keyboard.press('?');
   await page.getByRole('dialog').getByText('Guidelines: open or close them').waitFor();
@@ -138,11 +138,11 @@ for (const colorScheme of ['light', 'dark']) {
       await page.getByRole('button', { name: /^Guidelines/ }).waitFor({ timeout: WAIT_MS });
       await claim(page);
       await page.keyboard.press('Escape');
-      await page.keyboard.press('g');
+      await go(page, 'g');
       const panel = page.getByRole('complementary', { name: 'Guidelines' });
       await panel.getByRole('heading', { name: 'Staves' }).waitFor({ timeout: WAIT_MS });
       await shoot('panel');
-      await page.keyboard.press('g');
+      await go(page, 'g');
       const guidelines = await form(page);
       await guidelines.getByRole('heading', { name: 'Staves' }).waitFor({ timeout: WAIT_MS });
       await shoot('form');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { ask, member, work } from './board.js';
+import { ask, go, member, work } from './board.js';
 import { launch, openPage } from './browser.js';
 import { demoLoaded, startServer } from './server.js';
 
@@ -133,7 +133,7 @@ test('a manager makes a project, brings items, takes somebody in, and gets the r
   await hers.focus();
 
   await page.keyboard.press('Escape');
-  await page.keyboard.press('1');
+  await go(page, 'w');
   await page.keyboard.press('n');
   const category = page.getByRole('combobox', { name: /^Category/ });
   await category.and(page.locator(':focus')).waitFor({ timeout: WAIT_MS });
@@ -144,7 +144,7 @@ test('a manager makes a project, brings items, takes somebody in, and gets the r
   await told(page, messages(page), `“${name}”: Moss.`);
 
   await page.keyboard.press('Escape');
-  await page.keyboard.press('6');
+  await go(page, 'm');
   await section(page, 'Results').click();
   const results = part(page, 'Results');
   await results.getByLabel('Status').selectOption('Finished');

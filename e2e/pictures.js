@@ -1,7 +1,7 @@
 // Makes the pictures of the documentation, from a fresh server with the demo set: npm run pictures
 
 import { mkdir, readFile, stat } from 'node:fs/promises';
-import { ask } from './board.js';
+import { ask, go } from './board.js';
 import { focusEditor, launch, openConsole, openPage, pictureShown, run, settled } from './browser.js';
 import { demoLoaded, startServer } from './server.js';
 
@@ -52,7 +52,7 @@ async function boardAtWork(browser, server) {
 
 async function boardStatistics(browser, server) {
   const { page, context } = await board(browser, server, 'Town archive');
-  await page.keyboard.press('3');
+  await go(page, 's');
   await page.locator('.bars-value').first().waitFor();
   await picture(page, 'board-statistics.png');
   await context.close();

@@ -192,3 +192,18 @@ test('a claim in a paused project is answered in a sentence, until it is resumed
   b.settle(PAUSED);
   assert.deepEqual(b.get().notices, []);
 });
+
+test('the last answer is repeated for the next item, and finishes it', async (t) => {
+  const b = board(t);
+  const work = await b.open('ada', 'p', [item('i'), item('j'), item('k')]);
+  assert.match(work.repeat('i'), /no answer to repeat/);
+  work.type('i', { categoryId: 'c', subcategoryId: 's', keywords: ['pier'], word: 'fog' });
+  assert.equal(work.finish('i'), '');
+  await b.answer('Finish', finished);
+  assert.equal(work.repeat('j'), '');
+  const { input } = await b.answer('Finish', finished);
+  assert.deepEqual([input.itemId, input.categoryId, input.subcategoryId, input.keywords], ['j', 'c', 's', ['pier', 'fog']]);
+  b.set({ project: { ...b.get().project, categories: [] } });
+  assert.match(work.repeat('k'), /cannot be chosen any more/);
+  assert.deepEqual(b.asked.filter(({ name }) => name === 'Finish'), []);
+});

@@ -7,7 +7,7 @@ import { HelpDialog, ProjectDialog, Projects } from './Dialogs';
 import { GuidelinesPanel } from './Guidelines';
 import { History } from './History';
 import { useBoard, useBoardState } from './hooks';
-import { useKeys } from './keys';
+import { useKeys, useTwoKeys } from './keys';
 import { DeletedProjects } from './manage/DeletedProjects';
 import { Manage } from './manage/Manage';
 import { NewProject } from './manage/NewProject';
@@ -19,13 +19,14 @@ import { Statistics } from './Statistics';
 import { fromAddress, toAddress } from './store';
 import { Work } from './Work';
 
+/** The pages, with the key that opens each after `g`. */
 const pages = [
-  ['work', 'Work'],
-  ['board', 'Board'],
-  ['statistics', 'Statistics'],
-  ['review', 'Review'],
-  ['history', 'History'],
-  ['manage', 'Manage'],
+  ['work', 'Work', 'w'],
+  ['board', 'Board', 'b'],
+  ['statistics', 'Statistics', 's'],
+  ['review', 'Review', 'r'],
+  ['history', 'History', 'h'],
+  ['manage', 'Manage', 'm'],
 ] as const;
 type Page = (typeof pages)[number][0];
 
@@ -62,10 +63,12 @@ export function App({ session }: { session: Session }) {
     document.title = project ? `${project.name} – Taggie` : 'Taggie board';
   }, [project]);
 
-  useKeys(settings, {
-    ...Object.fromEntries(pagesFor(isManager).map(([name], i) => [String(i + 1), () => open(name)])),
-    u: page === 'review' ? undefined : () => store.work.undoLast(), // Review has one of its own
+  const isGoing = useTwoKeys(settings, 'g', {
+    ...Object.fromEntries(pagesFor(isManager).map(([name, , key]) => [key, () => open(name)])),
     g: hasGuidelines ? () => setGuided(!guided) : undefined,
+  });
+  useKeys(settings, {
+    u: page === 'review' ? undefined : () => store.work.undoLast(), // Review has one of its own
     p: () => setDialog('projects'),
     '?': () => setDialog('help'),
   });
@@ -75,7 +78,7 @@ export function App({ session }: { session: Session }) {
       <SessionBar session={session} links={[{ href: './', text: 'GraphiQL' }]} withCost={false} />
       {phase === 'ready' ? (
         <>
-          <Head page={page} onOpen={open} chose={chose} guided={guided} onGuidelines={() => setGuided(!guided)} onProjects={() => setDialog('projects')} onHelp={() => setDialog('help')} />
+          <Head page={page} isGoing={isGoing} onOpen={open} chose={chose} guided={guided} onGuidelines={() => setGuided(!guided)} onProjects={() => setDialog('projects')} onHelp={() => setDialog('help')} />
           <RebuildState />
           <div className="beside" key={project?.id}>
             <main className="page">
@@ -111,7 +114,7 @@ export function App({ session }: { session: Session }) {
   );
 }
 
-function Head(props: { page: Page; chose: RefObject<boolean>; guided: boolean; onOpen: (page: Page) => void; onGuidelines: () => void; onProjects: () => void; onHelp: () => void }) {
+function Head(props: { page: Page; isGoing: boolean; chose: RefObject<boolean>; guided: boolean; onOpen: (page: Page) => void; onGuidelines: () => void; onProjects: () => void; onHelp: () => void }) {
   const { project, live, held, guidelinesRead } = useBoardState();
   const name = useRef<HTMLButtonElement>(null);
   useEffect(() => {
@@ -131,7 +134,7 @@ function Head(props: { page: Page; chose: RefObject<boolean>; guided: boolean; o
         <ConnectionState />
         {project?.guidelines && (
           <button type="button" className="help-button" aria-expanded={props.guided} onClick={props.onGuidelines}>
-            Guidelines {project.guidelines.version > guidelinesRead && <span className="tag is-good">{guidelinesRead ? 'changed' : 'new'}</span>} <kbd>g</kbd>
+            Guidelines {project.guidelines.version > guidelinesRead && <span className="tag is-good">{guidelinesRead ? 'changed' : 'new'}</span>} <kbd>g g</kbd>
           </button>
         )}
         <button type="button" className="help-button" onClick={props.onHelp}>
@@ -140,10 +143,10 @@ function Head(props: { page: Page; chose: RefObject<boolean>; guided: boolean; o
       </div>
       <div className="head-row">
         <nav aria-label="Pages">
-          {pagesFor(project?.viewerMember.type === 'MANAGER').map(([name, title], i) => (
+          {pagesFor(project?.viewerMember.type === 'MANAGER').map(([name, title, key]) => (
             <button key={name} ref={name === props.page ? tab : undefined} type="button" aria-current={name === props.page ? 'page' : undefined} onClick={() => props.onOpen(name)}>
               {title}
-              {name === 'work' && held.length > 0 && <span className="count">{held.length}</span>} <kbd>{i + 1}</kbd>
+              {name === 'work' && held.length > 0 && <span className="count">{held.length}</span>} <kbd className={props.isGoing ? 'is-next' : undefined}>g {key}</kbd>
             </button>
           ))}
         </nav>

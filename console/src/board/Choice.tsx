@@ -1,6 +1,6 @@
 import { useId, useState, type KeyboardEvent } from 'react';
 import { LeaveHint } from './LeaveHint';
-import { matching, type Option } from './options';
+import { matching, numbered, type Option } from './options';
 
 /** One of many, chosen by typing a part of its name, by arrows, or by a click. The list is always in sight. */
 export function Choice(props: {
@@ -9,6 +9,8 @@ export function Choice(props: {
   options: Option[];
   value: string;
   optional?: boolean;
+  /** Whether digits choose the first nine while nothing is typed. */
+  isNumbered?: boolean;
   /** Whether a dialog begins here. */
   first?: boolean;
   inputRef: React.RefObject<HTMLInputElement | null>;
@@ -16,7 +18,7 @@ export function Choice(props: {
   /** Goes on to the next field. */
   onDone: () => void;
 }) {
-  const { label, options, value, optional, inputRef, onChange, onDone } = props;
+  const { label, options, value, optional, isNumbered, inputRef, onChange, onDone } = props;
   const id = useId();
   const [typed, setTyped] = useState('');
   const [at, setAt] = useState(-1);
@@ -54,6 +56,13 @@ export function Choice(props: {
       case 'Tab':
         if (typed.trim() && shown[active]) pick(shown[active]);
         break;
+      default: {
+        const option = isNumbered && !typed && numbered(options, event.key);
+        if (!option) return;
+        event.preventDefault();
+        pick(option);
+        onDone();
+      }
     }
   }
 
@@ -108,7 +117,7 @@ export function Choice(props: {
               onDone();
             }}
           >
-            {option.name}
+            {option.name} {isNumbered && !typed && i < 9 && <kbd>{i + 1}</kbd>}
           </li>
         ))}
         {!shown.length && <li className="muted">Nothing fits “{typed}”.</li>}

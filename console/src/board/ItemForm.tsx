@@ -1,8 +1,9 @@
-import { useLayoutEffect, useRef, useState } from 'react';
+import { useLayoutEffect, useRef, useState, type KeyboardEvent } from 'react';
 import { Choice } from './Choice';
 import { Keywords } from './Keywords';
 import { useBoard, useBoardState } from './hooks';
 import { useKeys } from './keys';
+import { canBeNumbered } from './options';
 import type { Held } from './types';
 
 /** The form in which one says what an item is. What is typed is kept at once. */
@@ -30,14 +31,19 @@ export function ItemForm({ item, onSkip }: { item: Held; onSkip: () => void }) {
     setProblem('');
   }
 
-  function finish() {
-    const missing = store.work.finish(item.id);
+  const finish = () => settle(store.work.finish(item.id));
+  const repeat = () => settle(store.work.repeat(item.id));
+  function settle(missing: string) {
     setDraft(store.work.draft(item.id));
     setProblem(missing);
     if (missing) category.current?.focus();
   }
 
+  const categories = project?.categories ?? [];
+  const isNumbered = settings.get().singleKeys && canBeNumbered(categories);
   useKeys(settings, {
+    ...(isNumbered && Object.fromEntries(categories.slice(0, 9).map(({ id }, i) => [String(i + 1), () => change({ categoryId: id })]))),
+    '.': repeat,
     'Ctrl+Enter': finish,
     c: () => category.current?.focus(),
     b: () => subcategory.current?.focus(),
@@ -47,6 +53,13 @@ export function ItemForm({ item, onSkip }: { item: Held; onSkip: () => void }) {
     e: () => void store.work.extend(item.id),
   });
 
+  // The cursor is in the empty field of the category when an item is claimed: the key works there, too.
+  function press(event: KeyboardEvent) {
+    if (event.key !== '.' || event.target !== category.current || category.current.value || !settings.get().singleKeys) return;
+    event.preventDefault();
+    repeat();
+  }
+
   const last = item.efforts?.nodes[0];
   const returned = last?.review?.verdict === 'INCORRECT' ? last.review : null;
   const sending = Boolean(store.work.draft(item.id).sending); // not of the form: it changes without it
@@ -54,6 +67,7 @@ export function ItemForm({ item, onSkip }: { item: Held; onSkip: () => void }) {
     <form
       className="item-form"
       aria-label={`What “${item.name}” is`}
+      onKeyDown={press}
       onSubmit={(event) => {
         event.preventDefault();
         finish();
@@ -67,8 +81,9 @@ export function ItemForm({ item, onSkip }: { item: Held; onSkip: () => void }) {
       <Choice
         label="Category"
         hint="c"
-        options={project?.categories ?? []}
+        options={categories}
         value={draft.categoryId}
+        isNumbered={isNumbered}
         inputRef={category}
         onChange={(categoryId) => change({ categoryId })}
         onDone={() => (subcategory.current ?? keywords.current)?.focus()}

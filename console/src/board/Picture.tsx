@@ -3,6 +3,7 @@ import { useBoard, useBoardState } from './hooks';
 import { useKeys } from './keys';
 import { readAddress } from './pictures';
 import type { Held } from './types';
+import { useView } from './useView';
 
 const AGAIN_MS = 5_000;
 
@@ -47,20 +48,34 @@ export function Picture({ item }: { item: Held }) {
   const picture = pictureOf(item);
   const { mayShow, settings } = useBoard();
   const { failed, retry, onError } = useLoading(picture?.url);
-  const [large, setLarge] = useState(false);
+  const view = useView(picture?.url);
   const original = originalOf(item);
   const allowed = picture && mayShow(picture.url);
   const shown = allowed && !failed;
-  const zoomed = Boolean(shown) && large;
-  const onZoom = () => setLarge(!large);
+  const isZoomed = Boolean(shown) && view.isZoomed;
   useKeys(settings, {
-    z: shown ? onZoom : undefined,
+    ...(shown && {
+      z: view.toggle,
+      '+': view.nearer,
+      '-': view.farther,
+      t: () => view.turn(1),
+      T: () => view.turn(-1),
+      l: () => view.light(1),
+      L: () => view.light(-1),
+      '0': view.reset,
+    }),
     o: original ? () => window.open(original, '_blank', 'noopener,noreferrer') : undefined,
   });
 
   return (
     <figure className="picture">
-      <div className={zoomed ? 'picture-frame is-zoomed' : 'picture-frame'} tabIndex={zoomed ? 0 : -1} aria-label={zoomed ? 'Picture, scrollable' : undefined}>
+      <div
+        className={isZoomed ? 'picture-frame is-zoomed' : 'picture-frame'}
+        tabIndex={isZoomed ? 0 : -1}
+        role={isZoomed ? 'group' : undefined}
+        aria-label={isZoomed ? 'Picture: arrow keys move it' : undefined}
+        {...view.frame}
+      >
         {shown ? (
           <img
             key={item.id}
@@ -68,8 +83,9 @@ export function Picture({ item }: { item: Held }) {
             alt={item.name}
             width={item.item?.width ?? undefined}
             height={item.item?.height ?? undefined}
-            onClick={onZoom}
             onError={onError}
+            draggable={false}
+            {...view.picture}
           />
         ) : (
           <Unseen item={item} refused={Boolean(picture)} onRetry={allowed ? retry : undefined} />
@@ -81,9 +97,25 @@ export function Picture({ item }: { item: Held }) {
         </span>
         <span className="picture-actions">
           {shown && (
-            <button type="button" onClick={onZoom} aria-pressed={zoomed}>
-              {zoomed ? 'Fit' : 'Full size'} <kbd>z</kbd>
-            </button>
+            <>
+              <button type="button" onClick={view.toggle} aria-pressed={isZoomed}>
+                {isZoomed ? 'Fit' : 'Full size'} <kbd>z</kbd>
+              </button>
+              <button type="button" onClick={() => view.turn(1)}>
+                Turn <kbd>t</kbd>
+              </button>
+              <button type="button" onClick={() => view.light(1)}>
+                Lighter <kbd>l</kbd>
+              </button>
+              <button type="button" onClick={() => view.light(-1)}>
+                Darker <kbd>L</kbd>
+              </button>
+              {view.isChanged && (
+                <button type="button" onClick={view.reset}>
+                  As it was <kbd>0</kbd>
+                </button>
+              )}
+            </>
           )}
           {original && (
             <a className="button" href={original} target="_blank" rel="noreferrer noopener">

@@ -22,3 +22,9 @@ export function matching(options: Option[], typed: string): Option[] {
     .sort((a, b) => a.at - b.at)
     .map(({ option }) => option);
 }
+
+/** Whether digits can stand for the first nine options: not where a name has a word that begins with one, which somebody may want to type. */
+export const canBeNumbered = (options: Option[]) => !options.some(({ name }) => name.split(/[^\p{L}\p{N}]+/u).some((word) => /^\p{N}/u.test(word)));
+
+/** The option that a digit stands for. */
+export const numbered = (options: Option[], key: string): Option | undefined => (/^[1-9]$/.test(key) ? options[Number(key) - 1] : undefined);

@@ -102,6 +102,33 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     return !failure && !problem;
   }
 
+  /** What was found out about the last item that was finished here. */
+  let last: Pick<Draft, 'categoryId' | 'subcategoryId' | 'keywords'> | undefined;
+
+  /** Finishes an item with what is in its form; says what is missing. */
+  function finish(id: string): string {
+    const missing = finishes.finish(id);
+    const { categoryId, subcategoryId, keywords } = drafts.get(id);
+    if (!missing) last = { categoryId, subcategoryId, keywords };
+    return missing;
+  }
+
+  /** Finishes an item with the same as the last one; says why that cannot be. */
+  function repeat(id: string): string {
+    if (!last) return 'There is no answer to repeat yet: finish an item first.';
+    const { categoryId } = last;
+    if (!get().project?.categories?.some((category) => category.id === categoryId)) return 'The category of your last answer cannot be chosen any more.';
+    type(id, { ...last, word: '' });
+    return finish(id);
+  }
+
+  /** Keeps what is typed. What was sent already is not what is typed now. */
+  function type(id: string, change: Partial<Draft>) {
+    const { sending: _, ...draft } = drafts.get(id);
+    const name = byId(id)?.name ?? draft.name;
+    if (!drafts.put(id, { ...draft, ...change, name, at: Date.now() })) say('bad', 'This browser has no room left to keep what you type over a reload.');
+  }
+
   /** Takes away an item that was given up, and a finish that waited for that. */
   function gone(id: string) {
     finishes.restore(id);
@@ -251,7 +278,8 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
     load,
     send: finishes.send,
     claim,
-    finish: finishes.finish,
+    finish,
+    repeat,
     skip,
     release,
     extend,
@@ -269,12 +297,7 @@ export function createWork(client: Client, shared: Holder, settings: SettingsSto
       set({ kept: get().kept.filter((kept) => kept.id !== id) });
     },
     draft: (id: string) => drafts.get(id),
-    /** Keeps what is typed. What was sent already is not what is typed now. */
-    type(id: string, change: Partial<Draft>) {
-      const { sending: _, ...draft } = drafts.get(id);
-      const name = byId(id)?.name ?? draft.name;
-      if (!drafts.put(id, { ...draft, ...change, name, at: Date.now() })) say('bad', 'This browser has no room left to keep what you type over a reload.');
-    },
+    type,
   };
 }
 
