@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,26 @@ func projectionOf(attributes ...string) Projection {
 	}
 	p.Expression = aws.String(strings.Join(aliases, ", "))
 	return p
+}
+
+// Only returns the projection with nothing but some elements of a map, instead of all of it. The map is one of its attributes.
+func (p Projection) Only(attribute string, elements ...string) Projection {
+	within := Projection{Names: maps.Clone(p.Names)}
+	paths := strings.Split(*p.Expression, ", ")
+	for i, alias := range paths {
+		if p.Names[alias] != attribute {
+			continue
+		}
+		some := make([]string, len(elements))
+		for n, element := range elements {
+			name := alias + "_" + strconv.Itoa(n)
+			within.Names[name] = element
+			some[n] = alias + "." + name
+		}
+		paths[i] = strings.Join(some, ", ")
+	}
+	within.Expression = aws.String(strings.Join(paths, ", "))
+	return within
 }
 
 // Projecting returns the DB for reads of many rows that return only what p says; nil for everything.

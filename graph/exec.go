@@ -423,6 +423,7 @@ type ComplexityRoot struct {
 		Entries          func(childComplexity int) int
 		ID               func(childComplexity int) int
 		Key              func(childComplexity int) int
+		Meta             func(childComplexity int) int
 		Relations        func(childComplexity int, predicate *string, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		ReverseRelations func(childComplexity int, predicate *string, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Scope            func(childComplexity int) int
@@ -3249,6 +3250,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Entity.Key(childComplexity), true
+	case "Entity.meta":
+		if e.ComplexityRoot.Entity.Meta == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Entity.Meta(childComplexity), true
 	case "Entity.relations":
 		if e.ComplexityRoot.Entity.Relations == nil {
 			break
@@ -11224,9 +11231,14 @@ type Entity implements Node {
   key: String!
   "An object of up to 350,000 bytes. Top-level names must not begin with an underscore."
   attributes: JSON! @cost(weight: "200") @large
+  """
+  What apps note about the entity, such as where it came from; null if there is nothing. No index has any of it. It has up to 350,000 bytes
+  together with the attributes. If another program writes to the table, this is ` + "`" + `_meta` + "`" + ` of its row.
+  """
+  meta: JSON @cost(weight: "200") @large
   createdAt: DateTime!
   updatedAt: DateTime!
-  "Grows by one with each change of the attributes; see ` + "`" + `expectedVersion` + "`" + ` of the mutations."
+  "Grows by one with each change of ` + "`" + `attributes` + "`" + ` or ` + "`" + `meta` + "`" + `; see ` + "`" + `expectedVersion` + "`" + ` of the mutations."
   version: Int!
   "Its keys in indexes."
   indexEntries: [EntityIndexEntry!]! @atMost(elements: 40)
@@ -11541,6 +11553,11 @@ input SetEntityInput {
   key: String
   "All attributes; others are removed. An object of up to 350,000 bytes. Top-level names must not begin with an underscore."
   attributes: JSON!
+  """
+  All of ` + "`" + `Entity.meta` + "`" + `. If absent or null, it stays as it is; an empty object removes it. An object of up to 350,000 bytes together with the
+  attributes. The top-level names ` + "`" + `version` + "`" + `, ` + "`" + `deleting` + "`" + ` and ` + "`" + `deletion` + "`" + ` are reserved.
+  """
+  meta: JSON
   "For each given predicate, these objects replace the existing ones. Other predicates stay as they are."
   relations: [PredicateInput!]
   "The version the caller saw, or 0 if the entity must not exist. If it is at another version, nothing is changed."
@@ -11596,6 +11613,11 @@ input UpdateEntityInput {
   entityId: ID!
   "Top-level attributes to change. Those that are absent stay, null removes one, any other value replaces it."
   attributes: JSON!
+  """
+  Top-level names of ` + "`" + `Entity.meta` + "`" + ` to change, by the same rules; nothing changes if absent or null. The names ` + "`" + `version` + "`" + `, ` + "`" + `deleting` + "`" + ` and
+  ` + "`" + `deletion` + "`" + ` are reserved.
+  """
+  meta: JSON
   "The version the caller saw. If the entity is at another version, nothing is changed."
   expectedVersion: Int
   "1 to 255 bytes; see the conventions above."
@@ -14959,6 +14981,8 @@ func (ec *executionContext) childFields_Entity(ctx context.Context, field graphq
 		return ec.fieldContext_Entity_key(ctx, field)
 	case "attributes":
 		return ec.fieldContext_Entity_attributes(ctx, field)
+	case "meta":
+		return ec.fieldContext_Entity_meta(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Entity_createdAt(ctx, field)
 	case "updatedAt":
@@ -23363,6 +23387,13 @@ func (ec *executionContext) _Entity_attributes(ctx context.Context, field graphq
 	return ec.marshalNJSON2map(ctx, field.Selections, obj.Attributes)
 }
 func (ec *executionContext) fieldContext_Entity_attributes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Entity", field, false, false, errors.New("field of type JSON does not have child fields"))
+}
+
+func (ec *executionContext) _Entity_meta(ctx context.Context, field graphql.CollectedField, obj *entity.Entity) (ret graphql.Marshaler) {
+	return ec.marshalOJSON2map(ctx, field.Selections, obj.Meta)
+}
+func (ec *executionContext) fieldContext_Entity_meta(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Entity", field, false, false, errors.New("field of type JSON does not have child fields"))
 }
 
@@ -47433,7 +47464,7 @@ func (ec *executionContext) unmarshalInputSetEntityInput(ctx context.Context, ob
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"scopeId", "type", "key", "attributes", "relations", "expectedVersion", "idempotencyKey"}
+	fieldsInOrder := [...]string{"scopeId", "type", "key", "attributes", "meta", "relations", "expectedVersion", "idempotencyKey"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -47468,6 +47499,13 @@ func (ec *executionContext) unmarshalInputSetEntityInput(ctx context.Context, ob
 				return it, err
 			}
 			it.Attributes = data
+		case "meta":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("meta"))
+			data, err := ec.unmarshalOJSON2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Meta = graphql.OmittableOf(data)
 		case "relations":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("relations"))
 			data, err := ec.unmarshalOPredicateInput2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPredicateInputᚄ(ctx, v)
@@ -48176,7 +48214,7 @@ func (ec *executionContext) unmarshalInputUpdateEntityInput(ctx context.Context,
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"entityId", "attributes", "expectedVersion", "idempotencyKey"}
+	fieldsInOrder := [...]string{"entityId", "attributes", "meta", "expectedVersion", "idempotencyKey"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -48197,6 +48235,13 @@ func (ec *executionContext) unmarshalInputUpdateEntityInput(ctx context.Context,
 				return it, err
 			}
 			it.Attributes = data
+		case "meta":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("meta"))
+			data, err := ec.unmarshalOJSON2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Meta = graphql.OmittableOf(data)
 		case "expectedVersion":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
 			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
@@ -53265,6 +53310,11 @@ func (ec *executionContext) _Entity(ctx context.Context, sel ast.SelectionSet, o
 		case "attributes":
 			out.Values[i] = ec._Entity_attributes(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "meta":
+			out.Values[i] = ec._Entity_meta(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "createdAt":

@@ -7,6 +7,7 @@ var ValueCosts = map[string]int{
 	"Annotation.text":               10,
 	"AnnotationChange.text":         10,
 	"Entity.attributes":             200,
+	"Entity.meta":                   200,
 	"EntityRelationEdge.attributes": 10,
 	"Guidelines.text":               130,
 	"IndexedEntityEdge.attributes":  10,
@@ -127,6 +128,7 @@ var Large = map[string][]string{
 	"annotations": {"Score"},
 	"attributes":  {"Entity"},
 	"content":     {"Note", "Version"},
+	"meta":        {"Entity"},
 	"metadata":    {"ProjectItem"},
 	"pages":       {"Score"},
 }

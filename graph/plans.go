@@ -281,12 +281,13 @@ var planned = map[string]lean.Type{
 		"type":             {At: 3, Of: "", Resolved: false},
 		"key":              {At: 4, Of: "", Resolved: false},
 		"attributes":       {At: 5, Of: "", Resolved: false},
-		"createdAt":        {At: 6, Of: "", Resolved: false},
-		"updatedAt":        {At: 7, Of: "", Resolved: false},
-		"version":          {At: 8, Of: "", Resolved: false},
-		"indexEntries":     {At: 9, Of: "EntityIndexEntry", Resolved: false},
-		"relations":        {At: 10, Of: "EntityRelationConnection", Resolved: true},
-		"reverseRelations": {At: 11, Of: "EntityRelationConnection", Resolved: true},
+		"meta":             {At: 6, Of: "", Resolved: false},
+		"createdAt":        {At: 7, Of: "", Resolved: false},
+		"updatedAt":        {At: 8, Of: "", Resolved: false},
+		"version":          {At: 9, Of: "", Resolved: false},
+		"indexEntries":     {At: 10, Of: "EntityIndexEntry", Resolved: false},
+		"relations":        {At: 11, Of: "EntityRelationConnection", Resolved: true},
+		"reverseRelations": {At: 12, Of: "EntityRelationConnection", Resolved: true},
 	}},
 	"EntityConflict": {Implements: entityConflictImplementors, Fields: map[string]lean.TypeField{
 		"message": {At: 1, Of: "", Resolved: false},
@@ -2990,21 +2991,28 @@ func (ec *executionContext) appendEntity(w *lean.Writer, p *lean.Plan, obj *enti
 			if !w.Fits() {
 				return false
 			}
-		case 6: // createdAt
+		case 6: // meta
+			if !w.Value(ec.marshalOJSON2map(w.Context(), nil, obj.Meta), true) {
+				return false
+			}
+			if !w.Fits() {
+				return false
+			}
+		case 7: // createdAt
 			if (obj.CreatedAt).IsZero() {
 				return false
 			} else {
 				w.B = scalar.AppendDateTime(w.B, obj.CreatedAt)
 			}
-		case 7: // updatedAt
+		case 8: // updatedAt
 			if (obj.UpdatedAt).IsZero() {
 				return false
 			} else {
 				w.B = scalar.AppendDateTime(w.B, obj.UpdatedAt)
 			}
-		case 8: // version
+		case 9: // version
 			w.B = scalar.AppendInt(w.B, obj.Version)
-		case 9: // indexEntries
+		case 10: // indexEntries
 			v := obj.Entries()
 			w.B = append(w.B, '[')
 			for i := range v {
@@ -3016,7 +3024,7 @@ func (ec *executionContext) appendEntity(w *lean.Writer, p *lean.Plan, obj *enti
 				}
 			}
 			w.B = append(w.B, ']')
-		case 10: // relations
+		case 11: // relations
 			ctx, fc := w.Call(f, ec.fieldContext_Entity_relations)
 			if ctx == nil {
 				return false
@@ -3030,7 +3038,7 @@ func (ec *executionContext) appendEntity(w *lean.Writer, p *lean.Plan, obj *enti
 			} else if !ec.appendEntityRelationConnection(w, f.Below, v) {
 				return false
 			}
-		case 11: // reverseRelations
+		case 12: // reverseRelations
 			ctx, fc := w.Call(f, ec.fieldContext_Entity_reverseRelations)
 			if ctx == nil {
 				return false

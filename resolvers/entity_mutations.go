@@ -76,7 +76,7 @@ func (m mutation) SetEntity(ctx context.Context, in model.SetEntityInput) (*mode
 		return nil, err
 	}
 	e, err := m.Entities.Set(ctx, entity.Set{
-		Scope: scope, Type: in.Type, ID: in.Key.Value(), Attributes: in.Attributes, Relations: relations,
+		Scope: scope, Type: in.Type, ID: in.Key.Value(), Attributes: in.Attributes, Meta: in.Meta.Value(), Relations: relations,
 		ExpectedVersion: in.ExpectedVersion.Value(), IdempotencyKey: in.IdempotencyKey.Value(),
 	})
 	after, problem, err := m.doneEntity(ctx, e, err)
@@ -113,7 +113,7 @@ func (m mutation) UpdateEntity(ctx context.Context, in model.UpdateEntityInput) 
 		return nil, err
 	}
 	e, err := m.Entities.Update(ctx, entity.Update{
-		Entity: id, Attributes: in.Attributes, ExpectedVersion: in.ExpectedVersion.Value(), IdempotencyKey: in.IdempotencyKey.Value(),
+		Entity: id, Attributes: in.Attributes, Meta: in.Meta.Value(), ExpectedVersion: in.ExpectedVersion.Value(), IdempotencyKey: in.IdempotencyKey.Value(),
 	})
 	after, problem, err := m.doneEntity(ctx, e, err)
 	return &model.UpdateEntityPayload{Entity: after, Problem: problem}, err

@@ -122,9 +122,23 @@ func Decoded[T any](t *testing.T, row dynamo.Attrs, decode func(item dynamo.Item
 // SeenThrough returns the row as the projection shows it.
 func SeenThrough(p dynamo.Projection, row dynamo.Attrs) dynamo.Item {
 	shown := dynamo.Attrs{}
-	for _, attribute := range p.Names {
-		if value, there := row[attribute]; there {
+	for path := range strings.SplitSeq(*p.Expression, ", ") {
+		alias, element, within := strings.Cut(path, ".")
+		attribute := p.Names[alias]
+		value, there := row[attribute]
+		switch of, isMap := value.(*types.AttributeValueMemberM); {
+		case !there, within && !isMap:
+		case !within:
 			shown[attribute] = value
+		default:
+			some, _ := shown[attribute].(*types.AttributeValueMemberM)
+			if some == nil {
+				some = &types.AttributeValueMemberM{Value: dynamo.Attrs{}}
+				shown[attribute] = some
+			}
+			if value, there := of.Value[p.Names[element]]; there {
+				some.Value[p.Names[element]] = value
+			}
 		}
 	}
 	return dynamo.ItemOf(shown)

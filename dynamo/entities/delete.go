@@ -30,7 +30,9 @@ func (db Store) DeleteEntity(ctx context.Context, e entity.Entity, once idempote
 	now := db.Now()
 	d := deletion{ID: uuid.NewString(), Key: EntityKey(e.ID), Entity: e.ID, At: now.UTC().Truncate(time.Millisecond)}
 	mark := unchanged(dynamo.Action{Table: dynamo.EntitiesMaster, Key: d.Key, Update: "SET #meta = :meta"}, e.Version, e.Index)
-	mark.Values[":meta"] = metaOf(e.Version, dynamo.Attrs{"deleting": dynamo.Str(keys.Instant(d.At)), "deletion": dynamo.Str(d.ID)})
+	mark.Values[":meta"] = &types.AttributeValueMemberM{Value: dynamo.Attrs{
+		"version": dynamo.Number(int64(e.Version)), "deleting": dynamo.Str(keys.Instant(d.At)), "deletion": dynamo.Str(d.ID),
+	}}
 	mark.Failed = func(row dynamo.Attrs) error {
 		if row != nil && deletionOf(row) == d.ID {
 			return errMarked

@@ -103,10 +103,10 @@ func refusedValue(err error) error {
 	return err
 }
 
-// withoutOwn leaves out what clients put into entities.
-var withoutOwn = dynamo.Lightest(headerRows.Light())
+// withoutOwn leaves out what clients put into entities, and of _meta what apps note there.
+var withoutOwn = dynamo.Lightest(headerRows.Light()).Only("_meta", "version", "deleting")
 
-// WithoutAttributes returns the store for reads of entities that do not need their attributes, which may have 350 KB; they
+// WithoutAttributes returns the store for reads of entities that need neither attributes nor meta, which may have 350 KB; they
 // are empty then. Scopes are entities too, and lack everything: it is good for nothing else.
 func (db Store) WithoutAttributes() Store {
 	return Store{DB: db.Projecting(dynamo.Projections{*db.Table(dynamo.EntitiesMaster): withoutOwn, *db.IndexName(dynamo.EntitiesByType): withoutOwn})}

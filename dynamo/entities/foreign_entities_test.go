@@ -95,6 +95,9 @@ func TestEntityRowsOfTheDocumentAreLikeOurs(t *testing.T) {
 		require.NoError(t, err, i)
 		assert.Equal(t, 2, e.Version)
 		assert.Len(t, e.Attributes, 2)
+		noted := []map[string]any{nil, nil, {"x": json.Number("1")}, nil}[i]
+		assert.Equal(t, noted, e.Meta, "what another program notes is the meta of the entity")
+		assert.Equal(t, noted, get(id.ID).Meta)
 	}
 	zero := 0
 	_, err = rules.Set(asAda, entity.Set{Scope: "s", Type: "person", ID: dynamotest.Ptr("9"), Attributes: map[string]any{}, ExpectedVersion: &zero})
@@ -121,6 +124,7 @@ func TestEntityRowsOfTheDocumentAreLikeOurs(t *testing.T) {
 	indexed, err = store.ListByIndex(asAda, "s", "by_name", entity.Range{Equals: dynamotest.Ptr("Ada 8")}, page.Window{Limit: 20})
 	require.NoError(t, err)
 	assert.Len(t, indexed.Items, 1)
+	assert.Equal(t, map[string]any{"x": json.Number("1")}, get("8").Meta, "building an index keeps it")
 	dynamotest.PutByHand(t, db, dynamo.EntitiesMaster, "["+documentEntity("7", "")+"]")
 	for _, id := range []string{"1", "7", "8", "9"} {
 		require.NoError(t, rules.Delete(asAda, entity.Delete{Entity: get(id).ID}), id)

@@ -104,15 +104,17 @@ func (h *Header) meta() types.AttributeValue {
 }
 
 func (h *Header) readMeta(v dynamo.Value) error {
-	return v.Object(func(name []byte, v dynamo.Value) (err error) {
-		switch string(name) {
-		case "version":
-			h.Version, err = v.Int()
-		case "deleting":
-			h.Deleting, err = v.Instant()
-		}
-		return err
-	})
+	return v.Object(h.readInMeta)
+}
+
+func (h *Header) readInMeta(name []byte, v dynamo.Value) (err error) {
+	switch string(name) {
+	case "version":
+		h.Version, err = v.Int()
+	case "deleting":
+		h.Deleting, err = v.Instant()
+	}
+	return err
 }
 
 // emitted keeps the keys that an entity emits, by index.

@@ -115,7 +115,9 @@ func (db Store) putEntries(ctx context.Context, e entity.Entity, emit entity.Map
 	head.Values[":after"] = entriesValue(after)
 	if e.Version == dynamo.FirstVersion { // the row of another program has none, and may have no map for it
 		head.Update += ", #meta = :meta"
-		head.Values[":meta"] = metaOf(e.Version, nil)
+		if head.Values[":meta"], err = metaOf(e); err != nil {
+			return refusedValue(err)
+		}
 	}
 	return db.Transact(ctx, append([]dynamo.Action{head}, entries...), idempotency.Key{})
 }

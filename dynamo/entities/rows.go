@@ -1,7 +1,6 @@
 package entities
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -13,18 +12,37 @@ import (
 // entityRecord is an entity as its row tells it.
 type entityRecord struct {
 	Header
-	Own map[string]any
+	Own  map[string]any
+	Meta map[string]any // what apps note; nil for nothing
 }
 
 // decodeEntity reads a row of entities_master.
 func decodeEntity(item dynamo.Item, r *entityRecord) error {
 	r.Own = map[string]any{}
 	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
-		if Ours(name) {
+		switch {
+		case string(name) == "_meta":
+			return r.readMeta(v)
+		case Ours(name):
 			return r.Header.Read(name, v)
 		}
 		own := string(name)
 		r.Own[own], err = v.Any()
+		return err
+	})
+}
+
+// readMeta reads _meta, where what apps note stands beside what the store has to know.
+func (r *entityRecord) readMeta(v dynamo.Value) error {
+	return v.Object(func(name []byte, v dynamo.Value) (err error) {
+		if entity.ReservedInMeta(string(name)) {
+			return r.Header.readInMeta(name, v)
+		}
+		if r.Meta == nil {
+			r.Meta = map[string]any{}
+		}
+		noted := string(name)
+		r.Meta[noted], err = v.Any()
 		return err
 	})
 }
@@ -44,7 +62,7 @@ func present(r *entityRecord) func(item dynamo.Item) error {
 
 func (r *entityRecord) Entity() entity.Entity {
 	return entity.Entity{
-		ID: r.ID, Attributes: r.Own, Version: dynamo.VersionOr(r.Version), CreatedAt: r.Created, UpdatedAt: r.Updated, Index: r.indexed(),
+		ID: r.ID, Attributes: r.Own, Meta: r.Meta, Version: dynamo.VersionOr(r.Version), CreatedAt: r.Created, UpdatedAt: r.Updated, Index: r.indexed(),
 	}
 }
 
@@ -90,7 +108,8 @@ func rowOfEntity(key dynamo.Key, e entity.Entity) (dynamo.Attrs, error) {
 	}
 	row = EntityRow(key, Header{ID: e.ID, Version: e.Version, Created: e.CreatedAt, Updated: e.UpdatedAt, Index: byIndex(e.Index)}, row)
 	row[dynamo.EntitiesByScope.PK] = dynamo.Str(e.ID.Scope)
-	return row, nil
+	row["_meta"], err = metaOf(e)
+	return row, err
 }
 
 // unchanged makes an action conditional on the entity's being as it was read: of this version, with these index entries, which the
@@ -107,11 +126,14 @@ func unchanged(a dynamo.Action, version int, entries []entity.IndexEntry) dynamo
 	return a.IfVersion(version, "_meta", "version")
 }
 
-// metaOf is _meta of an entity with this version, and what else it has to have.
-func metaOf(version int, more dynamo.Attrs) types.AttributeValue {
-	m := dynamo.Attrs{"version": dynamo.Number(int64(version))}
-	maps.Copy(m, more)
-	return &types.AttributeValueMemberM{Value: m}
+// metaOf is _meta of an entity: its version, and what apps note about it.
+func metaOf(e entity.Entity) (types.AttributeValue, error) {
+	meta, err := own(e.Meta)
+	if err != nil {
+		return nil, err
+	}
+	meta["version"] = dynamo.Number(int64(e.Version))
+	return &types.AttributeValueMemberM{Value: meta}, nil
 }
 
 // indexActions make the index entries of an entity from before those of after. An entry that stays is written again

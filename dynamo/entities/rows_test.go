@@ -30,7 +30,7 @@ func TestRowsOfEntities(t *testing.T) {
 	db, _ := dynamotest.OpenDB(t, func() time.Time { return at })
 	e := entity.Entity{
 		ID: entity.ID{Scope: "my:scope", Type: "person", ID: "a#1:b"}, Version: 1, CreatedAt: at, UpdatedAt: at.Add(time.Millisecond),
-		Attributes: map[string]any{"name": "Ada", "age": json.Number("36"), "expires_at": json.Number("1")},
+		Attributes: map[string]any{"name": "Ada", "age": json.Number("36"), "expires_at": json.Number("1")}, Meta: map[string]any{"source": "import"},
 		Index: []entity.IndexEntry{
 			{Name: "name", Key: "Lovelace:A"}, {Name: "name", Key: "Ada", Attributes: map[string]any{"n": json.Number("1")}}, {Name: "name", Key: "Lovelace:A"},
 		},
@@ -39,7 +39,7 @@ func TestRowsOfEntities(t *testing.T) {
 	dynamotest.AssertRows(t, []string{`{
 		"_scope": {"S": "my:scope"}, "_type": {"S": "person"}, "_id": {"S": "a#1:b"}, "_scope_type_key": {"S": "my%3Ascope:person"}, "_entity_scope": {"S": "my:scope"},
 		"_created": {"S": "2026-11-20T08:00:00.000Z"}, "_updated": {"S": "2026-11-20T08:00:00.001Z"},
-		"_meta": {"M": {"version": {"N": "1"}}},
+		"_meta": {"M": {"version": {"N": "1"}, "source": {"S": "import"}}},
 		"_index_entries": {"M": {"name": {"L": [{"S": "Ada"}, {"S": "Lovelace:A"}]}}},
 		"name": {"S": "Ada"}, "age": {"N": "36"}, "expires_at": {"N": "1"}
 	}`}, dynamotest.Scan(t, db, dynamo.EntitiesMaster))
@@ -102,12 +102,13 @@ func TestRowJSONIsWhatDynamoDBSends(t *testing.T) {
 			rapid.Just[any](nil), rapid.Just[any](true), rapid.Just[any](json.Number("1.5")), rapid.Just[any]("<é\x00\">"),
 			rapid.Just[any]([]any{"a", map[string]any{"b": nil}}), rapid.Just[any](map[string]any{}),
 		)).Draw(t, "attributes")
-		e := entity.Entity{ID: entity.ID{Scope: "s", Type: "t", ID: "i"}, Attributes: own, Version: 3, Index: []entity.IndexEntry{{Name: "n", Key: "k"}}}
+		e := entity.Entity{ID: entity.ID{Scope: "s", Type: "t", ID: "i"}, Attributes: own, Meta: map[string]any{"noted": own}, Version: 3, Index: []entity.IndexEntry{{Name: "n", Key: "k"}}}
 		row, err := entities.RowOfEntity(entities.EntityKey(e.ID), e)
 		require.NoError(t, err)
 		is, err := entities.CurrentEntity(row)
 		require.NoError(t, err)
 		assert.Equal(t, e.Attributes, is.Attributes)
+		assert.Equal(t, e.Meta, is.Meta)
 		assert.Equal(t, e.Index, is.Index)
 		assert.Equal(t, []any{e.ID, e.Version}, []any{is.ID, is.Version})
 	})

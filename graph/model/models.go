@@ -1768,6 +1768,9 @@ type SetEntityInput struct {
 	Key graphql.Omittable[*string] `json:"key,omitempty"`
 	// All attributes; others are removed. An object of up to 350,000 bytes. Top-level names must not begin with an underscore.
 	Attributes map[string]any `json:"attributes"`
+	// All of `Entity.meta`. If absent or null, it stays as it is; an empty object removes it. An object of up to 350,000 bytes together with the
+	// attributes. The top-level names `version`, `deleting` and `deletion` are reserved.
+	Meta graphql.Omittable[map[string]any] `json:"meta,omitempty"`
 	// For each given predicate, these objects replace the existing ones. Other predicates stay as they are.
 	Relations graphql.Omittable[[]PredicateInput] `json:"relations,omitempty"`
 	// The version the caller saw, or 0 if the entity must not exist. If it is at another version, nothing is changed.
@@ -2153,6 +2156,9 @@ type UpdateEntityInput struct {
 	EntityID gid.ID `json:"entityId"`
 	// Top-level attributes to change. Those that are absent stay, null removes one, any other value replaces it.
 	Attributes map[string]any `json:"attributes"`
+	// Top-level names of `Entity.meta` to change, by the same rules; nothing changes if absent or null. The names `version`, `deleting` and
+	// `deletion` are reserved.
+	Meta graphql.Omittable[map[string]any] `json:"meta,omitempty"`
 	// The version the caller saw. If the entity is at another version, nothing is changed.
 	ExpectedVersion graphql.Omittable[*int] `json:"expectedVersion,omitempty"`
 	// 1 to 255 bytes; see the conventions above.

@@ -39,15 +39,21 @@ func parseObject(field string, attributes map[string]any, maxBytes int) (map[str
 		return nil, err
 	}
 	n, err := jsonBytes(object)
-	switch {
-	case err != nil:
-		return nil, fault.Wrap(fault.Internal, err, "attributes could not be written as JSON")
-	case n > maxBytes:
-		return nil, fault.Invalidf(field, "the attributes have at most %d bytes as JSON, these have %d", maxBytes, n)
-	case p.stored > MaxStoredBytes:
-		return nil, fault.Invalidf(field, "the attributes take at most %d bytes in DynamoDB, these take %d", MaxStoredBytes, p.stored)
+	if err != nil {
+		return nil, err
 	}
-	return object, nil
+	return object, checkSize(field, "the attributes have", n, maxBytes, p.stored)
+}
+
+// checkSize says what is wrong with something that has so many bytes as JSON and takes so many in DynamoDB.
+func checkSize(field, of string, n, maxBytes, stored int) error {
+	switch {
+	case n > maxBytes:
+		return fault.Invalidf(field, "%s at most %d bytes as JSON, these have %d", of, maxBytes, n)
+	case stored > MaxStoredBytes:
+		return fault.Invalidf(field, "%s at most %d bytes in DynamoDB, these have %d", of, MaxStoredBytes, stored)
+	}
+	return nil
 }
 
 // jsonBytes counts the bytes of a value as JSON, without the escapes that only HTML needs.
@@ -56,7 +62,10 @@ func jsonBytes(of any) (int, error) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	err := e.Encode(of)
-	return b.Len() - 1, err // without the line end
+	if err != nil {
+		return 0, fault.Wrap(fault.Internal, err, "attributes could not be written as JSON")
+	}
+	return b.Len() - 1, nil // without the line end
 }
 
 // parser copies a value and counts what DynamoDB will: 3 bytes and one per element for lists and maps, up to 21 and a sign for

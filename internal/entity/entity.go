@@ -24,7 +24,7 @@ type ID struct{ Scope, Type, ID string }
 const (
 	MaxNameBytes      = 64         // of a type, predicate or index
 	MaxIDBytes        = 200        // of an entity's id; four of them and three names stay below the 1,024 bytes of a sort key
-	MaxAttributeBytes = 350_000    // of the attributes as JSON: an entity is one DynamoDB item, and that holds 400 KB
+	MaxAttributeBytes = 350_000    // of attributes and meta as JSON: an entity is one DynamoDB item, and that holds 400 KB
 	MaxDepth          = 30         // of nested attributes: DynamoDB allows 32 levels
 	MaxIndexEntries   = 40         // of one entity in all indexes: those that come and those that go fit into one transaction of 100 actions
 	MaxIndexKeyBytes  = 512        // of an index key
@@ -43,7 +43,7 @@ const (
 	MaxCarriedBytes   = 4_000      // of what an entry carries as JSON: 40 entries and their entity stay below the 4 MB of a transaction
 
 	MaxAttributeNameBytes     = 255     // of an attribute, nested or not
-	MaxStoredBytes            = 380_000 // of the attributes as DynamoDB counts them: "[0,0]" takes more there than as JSON
+	MaxStoredBytes            = 380_000 // of attributes and meta as DynamoDB counts them: "[0,0]" takes more there than as JSON
 	MaxRelationAttributeBytes = 10_000  // of the attributes of a relation as JSON
 )
 
@@ -52,9 +52,11 @@ type Entity struct {
 	ID
 	// Attributes are JSON: string, json.Number, bool, nil, []any, map[string]any. A name with a leading underscore is ours.
 	Attributes map[string]any
-	Version    int // 1, and one more each time the entity is set or updated
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
+	// Meta is what apps note about the entity: JSON as the attributes, but in no index. Nil for none; see [ReservedInMeta].
+	Meta      map[string]any
+	Version   int // 1, and one more each time the entity is set or updated
+	CreatedAt time.Time
+	UpdatedAt time.Time
 	// Index is what the entity emits into indexes now: what an index shows besides is on its way out, or on its way in.
 	Index []IndexEntry
 

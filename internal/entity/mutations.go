@@ -2,7 +2,6 @@ package entity
 
 import (
 	"context"
-	"maps"
 	"time"
 
 	"github.com/taggie/taggie/internal/domain"
@@ -17,6 +16,8 @@ type Set struct {
 	// ID is made when it is nil.
 	ID         *string
 	Attributes map[string]any
+	// Meta replaces that of the entity, which stays if it is nil.
+	Meta map[string]any `json:",omitzero"`
 	// Relations become those of the entity, under each predicate that is given; under others they stay.
 	Relations []PredicateObjects
 	// ExpectedVersion is 0 for an entity that must not exist yet.
@@ -24,7 +25,7 @@ type Set struct {
 	IdempotencyKey  *string `json:"-"`
 }
 
-// Set creates an entity, or replaces its attributes. It returns *[VersionConflict] and *[UnknownObject] as expected outcomes, and
+// Set creates an entity, or replaces its attributes, and its meta where that is given. It returns *[VersionConflict] and *[UnknownObject] as expected outcomes, and
 // the zero Entity to a repeated request when the entity is gone meanwhile.
 func (s *Service) Set(ctx context.Context, in Set) (Entity, error) {
 	if err := checkName("input.type", "a type", in.Type); err != nil {
@@ -39,6 +40,13 @@ func (s *Service) Set(ctx context.Context, in Set) (Entity, error) {
 	if err != nil {
 		return Entity{}, err
 	}
+	meta, err := parseMeta("input.meta", in.Meta)
+	if err != nil {
+		return Entity{}, err
+	}
+	if err := checkTogether("input.meta", attributes, meta); err != nil {
+		return Entity{}, err
+	}
 	relations, err := parseRelations(in.Scope, in.Relations)
 	if err != nil {
 		return Entity{}, err
@@ -51,7 +59,14 @@ func (s *Service) Set(ctx context.Context, in Set) (Entity, error) {
 			id.ID = s.o.NewID()
 		}
 		return s.edit(ctx, id, in.ExpectedVersion, true, func(scope Scope, before *Entity) (Entity, error) {
-			return s.put(ctx, scope, before, Entity{ID: id, Attributes: attributes}, relations, once)
+			after := Entity{ID: id, Attributes: attributes, Meta: meta}
+			if in.Meta == nil && before != nil {
+				after.Meta = before.Meta
+				if err := checkTogether("input.attributes", attributes, after.Meta); err != nil {
+					return Entity{}, err
+				}
+			}
+			return s.put(ctx, scope, before, after, relations, once)
 		})
 	})
 }
@@ -60,34 +75,42 @@ func (s *Service) Set(ctx context.Context, in Set) (Entity, error) {
 type Update struct {
 	Entity ID
 	// Attributes replace those of the same name; null removes one, and what is absent stays.
-	Attributes      map[string]any
+	Attributes map[string]any
+	// Meta changes the meta by the same rules.
+	Meta            map[string]any `json:",omitzero"`
 	ExpectedVersion *int
 	IdempotencyKey  *string `json:"-"`
 }
 
-// Update changes some attributes of an entity. It returns *[VersionConflict] as an expected outcome, and the zero Entity as Set
+// Update changes some attributes of an entity, and some of its meta. It returns *[VersionConflict] as an expected outcome, and the zero Entity as Set
 // does.
 func (s *Service) Update(ctx context.Context, in Update) (Entity, error) {
 	changes, err := parseAttributes("input.attributes", in.Attributes)
 	if err != nil {
 		return Entity{}, err
 	}
+	noted, err := parseMeta("input.meta", in.Meta)
+	if err != nil {
+		return Entity{}, err
+	}
 	return s.once(ctx, "updateEntity", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Entity, error) {
 		return s.edit(ctx, in.Entity, in.ExpectedVersion, false, func(scope Scope, before *Entity) (Entity, error) {
-			merged := maps.Clone(before.Attributes)
-			if merged == nil {
-				merged = map[string]any{}
-			}
-			for name, value := range changes {
-				if merged[name] = value; value == nil {
-					delete(merged, name)
-				}
-			}
-			attributes, err := parseAttributes("input.attributes", merged) // together they may be too large
+			attributes, err := parseAttributes("input.attributes", merged(before.Attributes, changes)) // together they may be too large
 			if err != nil {
 				return Entity{}, err
 			}
-			return s.put(ctx, scope, before, Entity{ID: in.Entity, Attributes: attributes}, nil, once)
+			after := Entity{ID: in.Entity, Attributes: attributes, Meta: before.Meta}
+			field := "input.attributes"
+			if len(noted) > 0 {
+				field = "input.meta"
+				if after.Meta = merged(before.Meta, noted); len(after.Meta) == 0 {
+					after.Meta = nil
+				}
+			}
+			if err := checkTogether(field, attributes, after.Meta); err != nil {
+				return Entity{}, err
+			}
+			return s.put(ctx, scope, before, after, nil, once)
 		})
 	})
 }

@@ -202,6 +202,64 @@ func TestUpdateMergesAttributes(t *testing.T) {
 	assert.Empty(t, w.books())
 }
 
+func TestMetaStandsBesideAttributes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := as(t, writer)
+	set := func(meta map[string]any) (entity.Entity, error) {
+		return w.Set(ctx, entity.Set{Scope: "s", Type: "Book", ID: ptr("1"), Attributes: map[string]any{"a": "1"}, Meta: meta})
+	}
+	got, err := set(map[string]any{"source": "import", "run": 7})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{"source": "import", "run": json.Number("7")}, got.Meta)
+	got, err = set(nil)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{"source": "import", "run": json.Number("7")}, got.Meta, "who does not know it leaves it as it is")
+
+	update := func(attributes, meta map[string]any) (entity.Entity, error) {
+		return w.Update(ctx, entity.Update{Entity: entityID("1"), Attributes: attributes, Meta: meta})
+	}
+	got, err = update(map[string]any{"b": "2"}, nil)
+	require.NoError(t, err)
+	assert.Len(t, got.Meta, 2)
+	got, err = update(nil, map[string]any{"run": nil, "checked": true, "absent": nil})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{"source": "import", "checked": true}, got.Meta)
+	assert.Equal(t, map[string]any{"a": "1", "b": "2"}, got.Attributes)
+	assert.Equal(t, 4, got.Version)
+
+	for _, name := range []string{"version", "deleting", "deletion"} {
+		_, err = set(map[string]any{name: 1})
+		entity.Invalid(t, err, "input.meta."+name, "reserved")
+		_, err = update(nil, map[string]any{name: nil})
+		entity.Invalid(t, err, "input.meta."+name, "reserved")
+	}
+	_, err = set(map[string]any{"": 1})
+	entity.Invalid(t, err, "input.meta", "may not be empty")
+
+	// Attributes and meta share the room of one row, whichever of them grows.
+	half := map[string]any{"x": strings.Repeat("x", entity.MaxAttributeBytes/2)}
+	_, err = w.Set(ctx, entity.Set{Scope: "s", Type: "Book", ID: ptr("1"), Attributes: half, Meta: half})
+	entity.Invalid(t, err, "input.meta", "together at most 350000 bytes")
+	got, err = set(half)
+	require.NoError(t, err)
+	_, err = update(half, nil)
+	entity.Invalid(t, err, "input.attributes", "together at most 350000 bytes")
+	_, err = w.Set(ctx, entity.Set{Scope: "s", Type: "Book", ID: ptr("1"), Attributes: half})
+	entity.Invalid(t, err, "input.attributes", "together at most 350000 bytes")
+	_, err = update(nil, map[string]any{"y": half})
+	entity.Invalid(t, err, "input.meta", "together at most 350000 bytes")
+
+	got, err = update(nil, map[string]any{"x": nil})
+	require.NoError(t, err)
+	assert.Nil(t, got.Meta)
+	_, err = set(map[string]any{"a": 1})
+	require.NoError(t, err)
+	got, err = set(map[string]any{})
+	require.NoError(t, err)
+	assert.Nil(t, got.Meta)
+}
+
 func TestChangesMeanwhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

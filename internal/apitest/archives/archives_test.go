@@ -95,6 +95,7 @@ func TestAnArchiveHasEverythingThatIsAUsers(t *testing.T) {
 	space := ada.Space("Films")
 	weaver := space.Set("Person", "weaver", apitest.Vars{"name": "Weaver"})
 	alien := space.Set("Film", "alien", apitest.Vars{"title": "Alien", "year": 1979}, apitest.Under("stars", weaver))
+	ada.Mutate("updateEntity", "entity { id }", apitest.Vars{"entityId": alien, "attributes": apitest.Vars{}, "meta": apitest.Vars{"source": "a list"}})
 	lent := bob.Space("Secret").Member(ada, "WRITER")
 	lent.Set("Film", "hidden", apitest.Vars{"title": "not hers"})
 	birds := ada.Project("Birds")
@@ -145,7 +146,12 @@ func TestAnArchiveHasEverythingThatIsAUsers(t *testing.T) {
 		roles[one["id"]] = one["role"]
 	}
 	assert.Equal(t, map[any]any{space.Scope: "OWNER", lent.Scope: "WRITER"}, roles)
-	assert.ElementsMatch(t, []string{"alien", "weaver"}, ids(got.lines(t, "entities.jsonl"), "key"))
+	entities := got.lines(t, "entities.jsonl")
+	assert.ElementsMatch(t, []string{"alien", "weaver"}, ids(entities, "key"))
+	for _, e := range entities {
+		want := map[string]any{"alien": map[string]any{"source": "a list"}, "weaver": nil}[e["key"].(string)]
+		assert.Equal(t, want, e["meta"], e["key"])
+	}
 	relations := got.lines(t, "relations.jsonl")
 	require.Len(t, relations, 1)
 	assert.Equal(t, []any{alien, "stars", weaver}, []any{relations[0]["subject"], relations[0]["predicate"], relations[0]["object"]})

@@ -152,15 +152,15 @@ func provokedNotes() map[string]map[string]provocation {
 			"Size of the key, an entity": mutated("setEntity", func(p *provoker) apitest.Vars {
 				return apitest.Vars{"scopeId": p.Space("S").Scope, "type": "t", "key": p.long(), "attributes": apitest.Vars{}}
 			}),
-			"Size of the attributes as JSON, an entity":               setting(func(most int) apitest.Vars { return wide(most + 1) }),
-			"Size of the attributes as stored in DynamoDB, an entity": setting(func(most int) apitest.Vars { return apitest.Vars{"x": make([]int, most/3)} }),
+			"Size of attributes and `meta` as JSON, an entity":               setting(func(most int) apitest.Vars { return wide(most + 1) }),
+			"Size of attributes and `meta` as stored in DynamoDB, an entity": setting(func(most int) apitest.Vars { return apitest.Vars{"x": make([]int, most/3)} }),
 			"Size of the attributes as JSON, a relation": mutated("addEntityRelations", func(p *provoker) apitest.Vars {
 				of := p.Space("S").Set("t", "of", apitest.Vars{})
 				return apitest.Vars{"entityId": of, "predicate": "p", "objects": []apitest.Vars{{"entityId": of, "attributes": wide(p.most() + 1)}}}
 			}),
-			"Levels of nested attributes, an entity":  setting(func(most int) apitest.Vars { return apitest.Nested(most + 1) }),
-			"Size of a name in attributes, an entity": setting(func(most int) apitest.Vars { return apitest.Vars{strings.Repeat("x", most+1): 1} }),
-			"Digits of a number, an entity":           setting(func(most int) apitest.Vars { return apitest.Vars{"x": jsonNumber(strings.Repeat("9", most+1))} }),
+			"Levels of nested attributes, or of `meta`, an entity": setting(func(most int) apitest.Vars { return apitest.Nested(most + 1) }),
+			"Size of a name in attributes and `meta`, an entity":   setting(func(most int) apitest.Vars { return apitest.Vars{strings.Repeat("x", most+1): 1} }),
+			"Digits of a number, an entity":                        setting(func(most int) apitest.Vars { return apitest.Vars{"x": jsonNumber(strings.Repeat("9", most+1))} }),
 			"Range of a number, except 0, an entity": unnumbered(asked(func(p *provoker) *apitest.Answer {
 				p.Most = "126"
 				return p.Mutate("setEntity", "entity { id }", apitest.Vars{"scopeId": p.Space("S").Scope, "type": "t", "key": "k", "attributes": apitest.Vars{"x": jsonNumber("1e126")}})

@@ -39,8 +39,8 @@ func (w *world) renewScope() {
 	}`, w.ids), nil)
 	w.indexesAreReady(key)
 	w.owner.Must(fill(`mutation {
-		other: setEntity(input: {scopeId: $scope, type: "thing", key: "other", attributes: {name: "secret other"}}) { entity { id } }
-		entity: setEntity(input: {scopeId: $scope, type: "thing", key: "walk", attributes: {name: "secret entity"},
+		other: setEntity(input: {scopeId: $scope, type: "thing", key: "other", attributes: {name: "secret other"}, meta: {source: "secret meta"}}) { entity { id } }
+		entity: setEntity(input: {scopeId: $scope, type: "thing", key: "walk", attributes: {name: "secret entity"}, meta: {source: "secret meta"},
 			relations: [{predicate: "likes", objects: [{entityId: $other, attributes: {why: "secret reason"}}]}]}) { entity { id } }
 		addEntityRelations(input: {entityId: $other, predicate: "likes", objects: [{entityId: $entity, attributes: {why: "secret reason"}}]}) { entity { id } }
 	}`, w.ids), nil)
@@ -83,7 +83,7 @@ const (
 		scopes: viewer { scopes(first: 500) { nodes { id } } deletedScopes(first: 500) { nodes { scopeId state } } }`
 	scopeFragments = `
 		fragment entity on Entity {
-			attributes createdAt updatedAt version indexEntries { index key }
+			attributes meta createdAt updatedAt version indexEntries { index key }
 			relations { edges { predicate index attributes node { key } } } reverseRelations { edges { predicate node { key } } }
 		}`
 )

@@ -89,6 +89,19 @@ func TestBadInputChangesNoEntity(t *testing.T) {
 	attributes("a list", []any{}, apitest.Unfit, "")
 	attributes("a text", "{}", apitest.Unfit, "")
 	attributes("a number", 3, apitest.Unfit, "")
+	meta := func(reason string, value any, code, field string) {
+		set(reason, apitest.Vars{"meta": value}, code, "input.meta"+field)
+		cases = append(cases, bad{reason, "updateEntity", apitest.Vars{"entityId": id, "attributes": apitest.Vars{}, "meta": value}, code, "input.meta" + field})
+	}
+	for _, name := range []string{"version", "deleting", "deletion"} {
+		meta("the reserved name "+name, apitest.Vars{name: 1}, apitest.Invalid, "."+name)
+	}
+	meta("meta of 350,001 bytes", apitest.Vars{"x": strings.Repeat("x", 349_993)}, apitest.Invalid, "")
+	meta("meta with an empty name", apitest.Vars{"": 1}, apitest.Invalid, "")
+	meta("meta of 31 levels", apitest.Nested(31), apitest.Invalid, strings.Repeat(".a", 30))
+	meta("a list as meta", []any{}, apitest.Unfit, "")
+	meta("a text as meta", "{}", apitest.Unfit, "")
+	set("attributes and meta that are too large together", apitest.Vars{"attributes": apitest.Vars{"x": strings.Repeat("x", 175_000)}, "meta": apitest.Vars{"x": strings.Repeat("x", 175_000)}}, apitest.Invalid, "input.meta")
 	set("an expected version that is text", apitest.Vars{"expectedVersion": "1"}, apitest.Unfit, "input.expectedVersion")
 	set("an empty idempotency key", apitest.Vars{"idempotencyKey": ""}, apitest.Invalid, "input.idempotencyKey")
 	set("the same predicate twice", apitest.Vars{"relations": []apitest.Vars{apitest.Under("p", id), apitest.Under("p", two)}}, apitest.Invalid, "input.relations.1.predicate")

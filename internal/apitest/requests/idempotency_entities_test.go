@@ -90,15 +90,15 @@ var entityMutations = map[string]repeated{
 	},
 	"setEntity": {
 		prepare: inSpace(func(r apitest.Space, _, two string) apitest.Vars {
-			return apitest.Vars{"scopeId": r.Scope, "type": "Thing", "attributes": apitest.Vars{"n": 3}, "relations": []apitest.Vars{apitest.Under("to", two, two)}}
+			return apitest.Vars{"scopeId": r.Scope, "type": "Thing", "attributes": apitest.Vars{"n": 3}, "meta": apitest.Vars{"m": 1}, "relations": []apitest.Vars{apitest.Under("to", two, two)}}
 		}),
-		selection: "entity { id key version attributes relations { nodes { key } } } problem { __typename }", other: apitest.Vars{"attributes": apitest.Vars{"n": 4}}, more: true, made: `"n":3`,
+		selection: "entity { id key version attributes meta relations { nodes { key } } } problem { __typename }", other: apitest.Vars{"attributes": apitest.Vars{"n": 4}}, more: true, made: `"n":3`,
 	},
 	"updateEntity": {
 		prepare: inSpace(func(_ apitest.Space, one, _ string) apitest.Vars {
-			return apitest.Vars{"entityId": one, "attributes": apitest.Vars{"n": 3}, "expectedVersion": 1}
+			return apitest.Vars{"entityId": one, "attributes": apitest.Vars{"n": 3}, "meta": apitest.Vars{"m": 1}, "expectedVersion": 1}
 		}),
-		selection: "entity { version attributes } problem { __typename }", other: apitest.Vars{"attributes": apitest.Vars{"n": 4}},
+		selection: "entity { version attributes meta } problem { __typename }", other: apitest.Vars{"meta": apitest.Vars{"m": 2}},
 	},
 	"deleteEntity": {
 		prepare: inSpace(func(_ apitest.Space, one, _ string) apitest.Vars {

@@ -50,6 +50,7 @@ type entityLine struct {
 	Type       string         `json:"type"`
 	Key        string         `json:"key"`
 	Attributes map[string]any `json:"attributes"`
+	Meta       map[string]any `json:"meta,omitempty"`
 	Version    int            `json:"version"`
 	CreatedAt  time.Time      `json:"createdAt"`
 	UpdatedAt  time.Time      `json:"updatedAt"`
@@ -80,7 +81,7 @@ func (s Sources) eachOwned(ctx context.Context, id archive.UserID, do func(entit
 func (s Sources) entities(ctx context.Context, id archive.UserID, emit archive.Emit) error {
 	return s.eachOwned(ctx, id, func(in entity.Scope, all []entity.Entity) error {
 		for _, e := range all {
-			if err := emit(entityLine{entityGID(e.ID), gid.Of("Scope", in.ID).String(), e.Type, e.Key(), e.Attributes, e.Version, e.CreatedAt, e.UpdatedAt}); err != nil {
+			if err := emit(entityLine{entityGID(e.ID), gid.Of("Scope", in.ID).String(), e.Type, e.Key(), e.Attributes, e.Meta, e.Version, e.CreatedAt, e.UpdatedAt}); err != nil {
 				return err
 			}
 		}

@@ -164,6 +164,25 @@ func Suite(t *testing.T, open Open) {
 			_, errs = w.Entities.EntitiesByID(w.Ctx, ids[:2])
 			assert.Nil(t, errs)
 		},
+		"What apps note is kept beside the attributes, and in lists": func(t *testing.T, w *World) {
+			e := w.Set(w.ID("a"), map[string]any{"name": "Ada"}, emit("name", "Ada")...)
+			before := e
+			e.Version, e.Meta = 2, map[string]any{"source": "import", "run": json.Number("7"), "old": nil, "more": []any{map[string]any{"x": true}}}
+			require.NoError(t, w.Entities.PutEntity(w.Ctx, &before, e, nil, idempotency.Key{}))
+			found, err := w.Find(e.ID)
+			require.NoError(t, err)
+			assert.Equal(t, e, *found)
+			listed, err := w.byType(page.Window{Limit: 2})
+			require.NoError(t, err)
+			assert.Equal(t, []entity.Entity{e}, listed.Items)
+			var conflict *entity.VersionConflict
+			require.ErrorAs(t, w.Entities.PutEntity(w.Ctx, &before, before, nil, idempotency.Key{}), &conflict)
+			assert.Equal(t, e, *conflict.Current)
+			require.NoError(t, w.Entities.DeleteEntity(w.Ctx, e, idempotency.Key{}))
+			found, err = w.Find(e.ID)
+			require.NoError(t, err)
+			assert.Nil(t, found)
+		},
 		"Page all subjects by type": func(t *testing.T, w *World) {
 			var want []string
 			for n := range 23 {
