@@ -241,7 +241,7 @@ func TestMetaStandsBesideAttributes(t *testing.T) {
 	half := map[string]any{"x": strings.Repeat("x", entity.MaxAttributeBytes/2)}
 	_, err = w.Set(ctx, entity.Set{Scope: "s", Type: "Book", ID: ptr("1"), Attributes: half, Meta: half})
 	entity.Invalid(t, err, "input.meta", "together at most 350000 bytes")
-	got, err = set(half)
+	_, err = set(half)
 	require.NoError(t, err)
 	_, err = update(half, nil)
 	entity.Invalid(t, err, "input.attributes", "together at most 350000 bytes")
