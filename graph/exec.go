@@ -493,13 +493,14 @@ type ComplexityRoot struct {
 	}
 
 	EntityRelationEdge struct {
-		Attributes func(childComplexity int) int
-		Cursor     func(childComplexity int) int
-		EntityKey  func(childComplexity int) int
-		EntityType func(childComplexity int) int
-		Index      func(childComplexity int) int
-		Node       func(childComplexity int) int
-		Predicate  func(childComplexity int) int
+		Attributes    func(childComplexity int) int
+		Cursor        func(childComplexity int) int
+		EntityKey     func(childComplexity int) int
+		EntityScopeID func(childComplexity int) int
+		EntityType    func(childComplexity int) int
+		Index         func(childComplexity int) int
+		Node          func(childComplexity int) int
+		Predicate     func(childComplexity int) int
 	}
 
 	ExtendClaimPayload struct {
@@ -1682,6 +1683,7 @@ type ComplexityRoot struct {
 	UnknownObject struct {
 		Key     func(childComplexity int) int
 		Message func(childComplexity int) int
+		ScopeID func(childComplexity int) int
 		Type    func(childComplexity int) int
 	}
 
@@ -3528,6 +3530,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EntityRelationEdge.EntityKey(childComplexity), true
+	case "EntityRelationEdge.entityScopeId":
+		if e.ComplexityRoot.EntityRelationEdge.EntityScopeID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntityRelationEdge.EntityScopeID(childComplexity), true
 	case "EntityRelationEdge.entityType":
 		if e.ComplexityRoot.EntityRelationEdge.EntityType == nil {
 			break
@@ -8565,6 +8573,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UnknownObject.Message(childComplexity), true
+	case "UnknownObject.scopeId":
+		if e.ComplexityRoot.UnknownObject.ScopeID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UnknownObject.ScopeID(childComplexity), true
 	case "UnknownObject.type":
 		if e.ComplexityRoot.UnknownObject.Type == nil {
 			break
@@ -11305,7 +11319,7 @@ type IndexedEntityEdge {
 "A list of relations of an entity."
 type EntityRelationConnection {
   edges: [EntityRelationEdge!]!
-  "The entities at the other end; null for one that is being deleted or could not be read."
+  "The entities at the other end; null for one that is being deleted, is in a scope that the caller may not read, or could not be read."
   nodes: [Entity]! @ready
   pageInfo: PageInfo!
 }
@@ -11322,7 +11336,12 @@ type EntityRelationEdge {
   entityType: String!
   "The key of the entity at the other end, which is not read either."
   entityKey: String!
-  "The entity at the other end; null if it is being deleted or could not be read."
+  "The id of the scope of the entity at the other end, which may be another one than that of the entity here."
+  entityScopeId: ID!
+  """
+  The entity at the other end; null if it is being deleted, if it is in a scope that the caller may not read or that is deleted, or if it could not be
+  read.
+  """
   node: Entity @ready
 }
 
@@ -11574,9 +11593,12 @@ input PredicateInput {
   objects: [RelationObjectInput!]!
 }
 
-"An object of a relation: an existing entity of the same scope."
+"""
+An object of a relation: an existing entity. It may be in another scope, if the caller is a writer or owner there, too. Members of either scope see from then on
+that the two are related, with types, keys and the attributes of the relation.
+"""
 input RelationObjectInput {
-  "The id of an ` + "`" + `Entity` + "`" + `."
+  "The id of an ` + "`" + `Entity` + "`" + `. The objects of one mutation are in at most 10 scopes besides that of the subject."
   entityId: ID!
   "The attributes of the relation itself: an object of up to 10,000 bytes."
   attributes: JSON
@@ -11603,6 +11625,8 @@ type EntityConflict implements Problem {
 "The object of a relation does not exist."
 type UnknownObject implements Problem {
   message: String!
+  "The id of the scope in which it would be."
+  scopeId: ID!
   type: String!
   key: String!
 }
@@ -11687,7 +11711,10 @@ input RemoveEntityRelationsInput {
   "The id of an ` + "`" + `Entity` + "`" + `: the subject."
   entityId: ID!
   predicate: String!
-  "1 to 1,000 ids of an ` + "`" + `Entity` + "`" + `. All occurrences of each are removed; those that are not there are ignored."
+  """
+  1 to 1,000 ids of an ` + "`" + `Entity` + "`" + `. All occurrences of each are removed; those that are not there are ignored. The caller needs no role in the
+  scopes of the objects.
+  """
   objectIds: [ID!]!
   "1 to 255 bytes; see the conventions above."
   idempotencyKey: String
@@ -15123,6 +15150,8 @@ func (ec *executionContext) childFields_EntityRelationEdge(ctx context.Context, 
 		return ec.fieldContext_EntityRelationEdge_entityType(ctx, field)
 	case "entityKey":
 		return ec.fieldContext_EntityRelationEdge_entityKey(ctx, field)
+	case "entityScopeId":
+		return ec.fieldContext_EntityRelationEdge_entityScopeId(ctx, field)
 	case "node":
 		return ec.fieldContext_EntityRelationEdge_node(ctx, field)
 	}
@@ -24109,6 +24138,13 @@ func (ec *executionContext) _EntityRelationEdge_entityKey(ctx context.Context, f
 }
 func (ec *executionContext) fieldContext_EntityRelationEdge_entityKey(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("EntityRelationEdge", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EntityRelationEdge_entityScopeId(ctx context.Context, field graphql.CollectedField, obj *model.EntityRelationEdge) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScopeID(ctx, field.Selections, obj.EntityScopeID())
+}
+func (ec *executionContext) fieldContext_EntityRelationEdge_entityScopeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntityRelationEdge", field, true, false, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _EntityRelationEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.EntityRelationEdge) (ret graphql.Marshaler) {
@@ -40946,6 +40982,13 @@ func (ec *executionContext) fieldContext_UnknownObject_message(_ context.Context
 	return graphql.NewScalarFieldContext("UnknownObject", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _UnknownObject_scopeId(ctx context.Context, field graphql.CollectedField, obj *model.UnknownObject) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, field.Selections, obj.ScopeID)
+}
+func (ec *executionContext) fieldContext_UnknownObject_scopeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnknownObject", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _UnknownObject_type(ctx context.Context, field graphql.CollectedField, obj *model.UnknownObject) (ret graphql.Marshaler) {
 	return ec.marshalNString2string(ctx, field.Selections, obj.Type)
 }
@@ -54049,6 +54092,11 @@ func (ec *executionContext) _EntityRelationEdge(ctx context.Context, sel ast.Sel
 			}
 		case "entityKey":
 			out.Values[i] = ec._EntityRelationEdge_entityKey(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "entityScopeId":
+			out.Values[i] = ec._EntityRelationEdge_entityScopeId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -68253,6 +68301,11 @@ func (ec *executionContext) _UnknownObject(ctx context.Context, sel ast.Selectio
 			out.Values[i] = graphql.MarshalString("UnknownObject")
 		case "message":
 			out.Values[i] = ec._UnknownObject_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "scopeId":
+			out.Values[i] = ec._UnknownObject_scopeId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -339,13 +339,14 @@ var planned = map[string]lean.Type{
 		"pageInfo": {At: 3, Of: "PageInfo", Resolved: false},
 	}},
 	"EntityRelationEdge": {Implements: entityRelationEdgeImplementors, Fields: map[string]lean.TypeField{
-		"cursor":     {At: 1, Of: "", Resolved: false},
-		"predicate":  {At: 2, Of: "", Resolved: false},
-		"index":      {At: 3, Of: "", Resolved: false},
-		"attributes": {At: 4, Of: "", Resolved: false},
-		"entityType": {At: 5, Of: "", Resolved: false},
-		"entityKey":  {At: 6, Of: "", Resolved: false},
-		"node":       {At: 7, Of: "Entity", Resolved: true},
+		"cursor":        {At: 1, Of: "", Resolved: false},
+		"predicate":     {At: 2, Of: "", Resolved: false},
+		"index":         {At: 3, Of: "", Resolved: false},
+		"attributes":    {At: 4, Of: "", Resolved: false},
+		"entityType":    {At: 5, Of: "", Resolved: false},
+		"entityKey":     {At: 6, Of: "", Resolved: false},
+		"entityScopeId": {At: 7, Of: "", Resolved: false},
+		"node":          {At: 8, Of: "Entity", Resolved: true},
 	}},
 	"ExtendClaimPayload": {Implements: extendClaimPayloadImplementors, Fields: map[string]lean.TypeField{
 		"item":    {At: 1, Of: "ProjectItem", Resolved: false},
@@ -1171,8 +1172,9 @@ var planned = map[string]lean.Type{
 	}},
 	"UnknownObject": {Implements: unknownObjectImplementors, Fields: map[string]lean.TypeField{
 		"message": {At: 1, Of: "", Resolved: false},
-		"type":    {At: 2, Of: "", Resolved: false},
-		"key":     {At: 3, Of: "", Resolved: false},
+		"scopeId": {At: 2, Of: "", Resolved: false},
+		"type":    {At: 3, Of: "", Resolved: false},
+		"key":     {At: 4, Of: "", Resolved: false},
 	}},
 	"UnknownUser": {Implements: unknownUserImplementors, Fields: map[string]lean.TypeField{
 		"message": {At: 1, Of: "", Resolved: false},
@@ -3403,7 +3405,12 @@ func (ec *executionContext) appendEntityRelationEdge(w *lean.Writer, p *lean.Pla
 		case 6: // entityKey
 			v := obj.EntityKey()
 			w.B = scalar.AppendString(w.B, v)
-		case 7: // node
+		case 7: // entityScopeId
+			v := obj.EntityScopeID()
+			if !w.Value(ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐScopeID(w.Context(), nil, v), false) {
+				return false
+			}
+		case 8: // node
 			ctx, _ := w.Call(f, ec.fieldContext_EntityRelationEdge_node)
 			if ctx == nil {
 				return false
@@ -8899,9 +8906,11 @@ func (ec *executionContext) appendUnknownObject(w *lean.Writer, p *lean.Plan, ob
 			w.B = append(w.B, `"UnknownObject"`...)
 		case 1: // message
 			w.B = scalar.AppendString(w.B, obj.Message)
-		case 2: // type
+		case 2: // scopeId
+			w.B = (obj.ScopeID).AppendGQL(w.B)
+		case 3: // type
 			w.B = scalar.AppendString(w.B, obj.Type)
-		case 3: // key
+		case 4: // key
 			w.B = scalar.AppendString(w.B, obj.Key)
 		default:
 			return false

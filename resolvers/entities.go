@@ -84,7 +84,7 @@ func directionOf(reverse bool) direction {
 
 // withEntities leaves those relations out at whose other end there is no entity any more: one that is being deleted is gone at once,
 // its relations a moment later, or a minute, when the server that deletes it is lost. The page stays full. The entities were read
-// already where something is selected of them.
+// already where something is selected of them. A relation to a scope that the viewer may not read stays: nothing tells whether there is an entity.
 func (d direction) withEntities(ctx context.Context, slice page.Slice[entity.Relation], w page.Window, at func(page.Window) entity.RelationsRequest) (page.Slice[entity.Relation], error) {
 	all := page.Slice[entity.Relation]{Other: slice.Other}
 	for {
@@ -95,7 +95,7 @@ func (d direction) withEntities(ctx context.Context, slice page.Slice[entity.Rel
 		_, errs := loaders.From(ctx).Entities.LoadAll(ctx, ids)
 		var kept page.Slice[entity.Relation]
 		for i, relation := range slice.Items {
-			if errs == nil || !fault.Is(errs[i], fault.NotFound) { // other errors are the node's own
+			if errs == nil || !fault.Is(errs[i], fault.NotFound) || elsewhere(ctx, relation, ids[i].Scope) { // other errors are the node's own
 				kept.Items, kept.Positions = append(kept.Items, relation), append(kept.Positions, slice.Positions[i])
 			}
 		}
@@ -120,6 +120,15 @@ func (d direction) withEntities(ctx context.Context, slice page.Slice[entity.Rel
 	}
 }
 
+// elsewhere reports whether a relation leads to another scope, and the viewer may not read that one.
+func elsewhere(ctx context.Context, r entity.Relation, scope string) bool {
+	if r.Subject.Scope == r.Object.Scope {
+		return false
+	}
+	_, err := loaders.From(ctx).Scopes.Load(ctx, scope) // there already: the entity could not be read without it
+	return fault.Is(err, fault.NotFound)
+}
+
 type relationConnection struct{ *Resolver }
 
 func (relationConnection) Nodes(ctx context.Context, c *model.EntityRelationConnection) ([]*entity.Entity, error) {
@@ -134,7 +143,7 @@ func (relationEdge) Node(ctx context.Context, e *model.EntityRelationEdge) (*ent
 	return other(ctx, *e)
 }
 
-// other returns the entity at the other end of a relation, nil when it is being deleted.
+// other returns the entity at the other end of a relation, nil when it is being deleted, or when the viewer may not read its scope.
 func other(ctx context.Context, e model.EntityRelationEdge) (*entity.Entity, error) {
 	return found(loaders.From(ctx).Entities.Load(ctx, e.Other))
 }

@@ -25,7 +25,7 @@ func (m mutation) entityProblem(ctx context.Context, err error) any {
 		return model.ScopeConflict{Message: stale.Error(), Current: stale.Current}
 	}
 	if unknown, ok := errors.AsType[*entity.UnknownObject](err); ok {
-		return model.UnknownObject{Message: unknown.Error(), Type: unknown.ID.Type, Key: unknown.ID.ID}
+		return model.UnknownObject{Message: unknown.Error(), ScopeID: gid.Of("Scope", unknown.ID.Scope), Type: unknown.ID.Type, Key: unknown.ID.ID}
 	}
 	if unknown, ok := errors.AsType[*entity.UnknownUser](err); ok {
 		return model.UnknownUser{Message: unknown.Error(), Field: unknown.Field}

@@ -12,6 +12,7 @@ func Kinds() []dynamo.RowKind {
 	return []dynamo.RowKind{
 		{Name: "an entity", Table: dynamo.EntitiesMaster, Is: any, Needs: needsOfEntity},
 		{Name: "an entry of an index", Table: dynamo.IndexEntries, Is: any, Needs: needsOfEntry},
+		{Name: "a relation", Table: dynamo.RelationshipEntries, Is: isRelation, Needs: needsOfRelation},
 		{Name: "a member of a scope", Table: dynamo.RelationshipEntries, Is: dynamo.KeyBegins(keys.SubjectKey(OurScope, "Scope", ""), "member:"), Needs: needsOfScopeMember},
 	}
 }
@@ -53,4 +54,24 @@ func needsOfScopeMember(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
 		{What: "the scope", Table: dynamo.EntitiesMaster, Key: scopeKey(m.Scope)},
 		{What: "its place among the scopes of the user", Table: dynamo.RelationshipEntries, Key: RelationKey(scopeOf(m.User, m.Scope))},
 	}, nil
+}
+
+// isRelation reports whether a row is a relation of an entity of a client: not a marker, and nothing of Taggie's own. A project is the only thing in
+// its scope that has the id of the scope.
+func isRelation(key dynamo.Key) bool {
+	subject := keys.Split(key.PK)
+	return len(subject) == 3 && subject[0] != OurScope && subject[0] != subject[2] && !keys.IsPredicateEnd(key.SK)
+}
+
+// needsOfRelation is the object, where that is in another scope: who removes it removes the relation first. In one scope, another program may
+// have related entities that it has removed.
+func needsOfRelation(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
+	var r RelationRecord
+	if err := DecodeRelation(item, &r, nil); err != nil {
+		return nil, err
+	}
+	if r.Subject.Scope == r.Object.Scope || r.Subject.Scope == "" || r.Object.Scope == OurScope {
+		return nil, nil
+	}
+	return []dynamo.Need{{What: "the entity in another scope to which it leads", Table: dynamo.EntitiesMaster, Key: EntityKey(r.Object), Or: ShardedKey(r.Object)}}, nil
 }

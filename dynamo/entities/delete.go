@@ -174,12 +174,12 @@ func (db Store) removeRows(ctx context.Context, s dynamo.Span, d deletion) error
 	s.Limit, s.Single = dynamo.MaxActions-1, true
 	for more := true; more; more = s.Start != nil {
 		var actions []dynamo.Action
-		relations := 0
+		relations := map[string]int{} // by the scope of the subject, which may be another one
 		next, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 			key, err := dynamo.KeyOf(item, s.Table)
 			actions = append(actions, dynamo.Action{Table: s.Table, Key: key, Remove: true})
 			if s.Table == dynamo.RelationshipEntries && !keys.IsPredicateEnd(key.SK) {
-				relations++
+				relations[keys.Split(key.PK)[0]]++
 			}
 			return true, err
 		})
@@ -192,7 +192,9 @@ func (db Store) removeRows(ctx context.Context, s dynamo.Span, d deletion) error
 		if err := db.Transact(ctx, actions, idempotency.Key{}); err != nil {
 			return err
 		}
-		db.Release(allowedRelations, d.Entity.Scope, relations)
+		for scope, n := range relations {
+			db.Release(allowedRelations, scope, n)
+		}
 		s.Start = next
 	}
 	return nil

@@ -42,7 +42,8 @@ func (sweeping) Error() string { return "another run goes over the tables, or ha
 //
 // Index: primary. Key: _subject_key = taggie:Erasures:scopes AND begins_with(_predicate_key, scope:), and the row sweep of that partition. Cost: 1 Query and
 // 2 TransactWriteItems of 1 row, and 1 more each 30 seconds; 1 Scan per megabyte of entities_master, relationship_entries and index_entries, with a pause after
-// each, and ⌈n/25⌉ BatchWriteItem; for each scope as eraseScope. Of a scope that is gone: 1 Query, and 1 per shard of tasks (4).
+// each, and ⌈n/25⌉ BatchWriteItem; ⌈n/100⌉ TransactWriteItems for the n relations of other scopes to their entities, and 1 of 1 row for each marker that
+// names one; for each scope as eraseScope. Of a scope that is gone: 1 Query, and 1 per shard of tasks (4).
 func (db Store) EraseScopes(ctx context.Context, id string) (time.Time, error) {
 	settled, err := db.erasures(ctx)
 	if err != nil {
@@ -111,58 +112,115 @@ func (db Store) holdSweep(ctx context.Context, until, free time.Time) error {
 	return db.Transact(ctx, []dynamo.Action{a}, idempotency.Key{})
 }
 
-// eraseRows removes all rows under keys that begin with the id of one of these scopes, and what tasks about them were told.
+// eraseRows removes all rows under keys that begin with the id of one of these scopes, what tasks about them were told, and what other
+// scopes have of them: relations to their entities.
 func (db Store) eraseRows(ctx context.Context, ids []string) error {
-	erasing := make(map[string]bool, len(ids))
+	e := eraser{db: db, erasing: make(map[string]bool, len(ids)), signed: db.Now()}
 	for _, id := range ids {
-		erasing[id] = true
-	}
-	signed := db.Now()
-	var writes []dynamo.RowID
-	sign := func() error {
-		now := db.Now()
-		if now.Sub(signed) < sweepSign {
-			return nil
-		}
-		signed = now
-		return db.holdSweep(ctx, now.Add(sweepLease), time.Time{})
-	}
-	flush := func() error {
-		err := db.BatchDelete(ctx, writes)
-		writes = writes[:0]
-		return err
+		e.erasing[id] = true
 	}
 	for _, t := range []dynamo.Table{dynamo.EntitiesMaster, dynamo.RelationshipEntries, dynamo.IndexEntries} {
-		if err := db.ScanAll(ctx, t, []string{t.PK, t.SK, "scope"}, func(row dynamo.Item) error {
-			key, err := dynamo.KeyOf(row, t)
-			if err != nil {
+		if err := db.ScanAll(ctx, t, []string{t.PK, t.SK, "scope", "_object_scope", "_of_scope"}, func(row dynamo.Item) error {
+			if err := e.see(t, row); err != nil {
 				return err
 			}
-			of := keys.Split(key.PK)
-			in := of[0]
-			switch {
-			case t == dynamo.EntitiesMaster:
-				in = keys.Split(key.SK)[0]
-			case key == orderKey(of[len(of)-1]):
-				in, err = orderedIn(row)
+			if len(e.writes)+len(e.pointing)+len(e.naming) >= sweepWrites {
+				if err := e.flush(ctx); err != nil {
+					return err
+				}
 			}
-			if err == nil && erasing[in] {
-				writes = append(writes, dynamo.RowID{Table: t, Key: key})
-			}
-			if err == nil && len(writes) == sweepWrites {
-				err = flush()
-			}
-			if err == nil {
-				err = sign()
-			}
-			return err
+			return e.sign(ctx)
 		}); err != nil {
 			return err
 		}
-		if err := flush(); err != nil {
+		if err := e.flush(ctx); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// eraser goes over the tables for scopes that are being erased.
+type eraser struct {
+	db       Store
+	erasing  map[string]bool
+	signed   time.Time
+	writes   []dynamo.RowID  // rows that are theirs
+	pointing []dynamo.Key    // rows of relations of others to their entities
+	naming   []dynamo.Action // on markers of others that name such a row
+}
+
+// sign tells the others now and then that this run is going on.
+func (e *eraser) sign(ctx context.Context) error {
+	now := e.db.Now()
+	if now.Sub(e.signed) < sweepSign {
+		return nil
+	}
+	e.signed = now
+	return e.db.holdSweep(ctx, now.Add(sweepLease), time.Time{})
+}
+
+func (e *eraser) see(t dynamo.Table, row dynamo.Item) error {
+	key, err := dynamo.KeyOf(row, t)
+	if err != nil {
+		return err
+	}
+	of := keys.Split(key.PK)
+	in := of[0]
+	switch {
+	case t == dynamo.EntitiesMaster:
+		in = keys.Split(key.SK)[0]
+	case key == orderKey(of[len(of)-1]):
+		if in, err = orderedIn(row); err != nil {
+			return err
+		}
+	}
+	switch named := dynamo.TextOf(row, "_of_scope"); {
+	case e.erasing[in]:
+		e.writes = append(e.writes, dynamo.RowID{Table: t, Key: key})
+	case t != dynamo.RelationshipEntries:
+	case e.erasing[dynamo.TextOf(row, "_object_scope")]:
+		e.pointing = append(e.pointing, key)
+	case e.erasing[named]:
+		e.naming = append(e.naming, unnamed(key, named))
+	}
+	return nil
+}
+
+// unnamed takes from a marker the row that came or went last, of a scope. All transactions with that scope have ended, so nobody has to be told
+// that they may be shown in part.
+func unnamed(head dynamo.Key, scope string) dynamo.Action {
+	return dynamo.Action{
+		Table: dynamo.RelationshipEntries, Key: head, Update: "REMOVE #came, #went, #of", Condition: "#of = :scope",
+		Names:  map[string]string{"#came": "_came", "#went": "_went", "#of": "_of_scope"},
+		Values: dynamo.Attrs{":scope": dynamo.Str(scope)}, Failed: dynamo.Moved,
+	}
+}
+
+// flush removes what was seen. What is in scopes that stay may be changed by others at the same time, so transactions remove it.
+func (e *eraser) flush(ctx context.Context) error {
+	if err := e.db.BatchDelete(ctx, e.writes); err != nil {
+		return err
+	}
+	for some := range slices.Chunk(e.pointing, dynamo.MaxActions) {
+		actions, fewer := make([]dynamo.Action, len(some)), map[string]int{}
+		for i, key := range some {
+			actions[i] = dynamo.Action{Table: dynamo.RelationshipEntries, Key: key, Remove: true}
+			fewer[keys.Split(key.PK)[0]]++
+		}
+		if err := e.db.Transact(ctx, actions, idempotency.Key{}); err != nil {
+			return err
+		}
+		for scope, n := range fewer {
+			e.db.Release(allowedRelations, scope, n)
+		}
+	}
+	if err := errors.Join(e.db.Each(len(e.naming), func(i int) error {
+		return dynamo.UnlessMoved(e.db.Transact(ctx, e.naming[i:i+1], idempotency.Key{}))
+	})...); err != nil {
+		return err
+	}
+	e.writes, e.pointing, e.naming = e.writes[:0], e.pointing[:0], e.naming[:0]
 	return nil
 }
 

@@ -248,6 +248,7 @@ var relationRows = dynamo.LayoutOf(
 	},
 	dynamo.Optional(dynamo.OfText("_came", func(r *RelationRecord) *string { return &r.Came })),
 	dynamo.Optional(dynamo.OfText("_went", func(r *RelationRecord) *string { return &r.Went })),
+	dynamo.Optional(dynamo.OfText("_of_scope", func(r *RelationRecord) *string { return &r.Of })),
 	dynamo.RowAttribute[RelationRecord]{
 		Name: "_intent",
 		Read: func(r *RelationRecord, v dynamo.Value) error {

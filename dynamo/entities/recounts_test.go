@@ -40,3 +40,27 @@ func TestRecountCountsEntitiesAndRelations(t *testing.T) {
 		assert.Equal(t, map[string]int{"scope": 5, "another": map[string]int{"entities": 1}[what]}, found, what)
 	}
 }
+
+// A relation counts in the scope of its subject, also where it goes with an object in another scope.
+func TestRelationsCountInTheScopeOfTheSubject(t *testing.T) {
+	t.Parallel()
+	w, db, _ := dynamotest.OpenRelationWorld(t)
+	here, there := entity.ID{Scope: "scope", Type: "thing", ID: "t"}, entity.ID{Scope: "another", Type: "thing", ID: "t"}
+	w.Make(here, there)
+	counted := func() map[string]int {
+		t.Helper()
+		w.Clock.Advance(2 * time.Minute) // after which counts are due
+		require.NoError(t, db.CountAllowances(t.Context()))
+		found := map[string]int{}
+		for _, scope := range []string{"scope", "another"} {
+			n, err := db.ReadTally(t.Context(), dynamo.Allowed{Kind: "relations", Of: scope})
+			require.NoError(t, err)
+			found[scope] = n
+		}
+		return found
+	}
+	w.Add(here, "likes", there, here)
+	assert.Equal(t, map[string]int{"scope": 2, "another": 0}, counted())
+	w.Delete(there)
+	assert.Equal(t, map[string]int{"scope": 1, "another": 0}, counted())
+}

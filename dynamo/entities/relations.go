@@ -89,8 +89,16 @@ func markerRow(key dynamo.Key, predicate string, generation int) dynamo.Attrs {
 	return row
 }
 
-// single is the sort key of the row that came or went with a generation; zero when more than one did.
-type single struct{ Came, Went string }
+// single is the sort key of the row that came or went with a generation; zero when more than one did. Of is the scope of its object if that
+// is not the subject's: who erases it finds the marker by that.
+type single struct{ Came, Went, Of string }
+
+// of is the single row with the key of r.
+func (s *single) of(r RelationRecord) {
+	if r.Object.Scope != r.Subject.Scope {
+		s.Of = r.Object.Scope
+	}
+}
 
 // predicateState is everything under one predicate of a subject.
 type predicateState struct {
@@ -232,6 +240,9 @@ func (p *predicateState) head(generation int, i *intent, of single) dynamo.Attrs
 	}
 	if of.Went != "" {
 		row["_went"] = dynamo.Str(of.Went)
+	}
+	if of.Of != "" {
+		row["_of_scope"] = dynamo.Str(of.Of)
 	}
 	return row
 }

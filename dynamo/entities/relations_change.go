@@ -252,9 +252,11 @@ func (c *relationsChange) atOnce(ctx context.Context) error {
 		var of single
 		for _, r := range p.goes {
 			of.Went = r.Key.SK
+			of.of(r)
 		}
 		for _, r := range p.comes {
 			of.Came = r.Key.SK
+			of.of(r)
 		}
 		// An intent may be there still: of a change that is committed and not cleared.
 		actions = append(actions, p.unmoved(dynamo.Action{Item: p.head(p.generation+1, p.Intent, of)}))

@@ -103,6 +103,9 @@ func (e EntityRelationEdge) EntityType() string { return e.Other.Type }
 // EntityKey is the key of the entity at the other end.
 func (e EntityRelationEdge) EntityKey() string { return e.Other.ID }
 
+// EntityScopeID is the scope of the entity at the other end.
+func (e EntityRelationEdge) EntityScopeID() entity.ScopeID { return entity.ScopeID(e.Other.Scope) }
+
 // MarshalScopeID writes the global id of a scope.
 func MarshalScopeID(id entity.ScopeID) graphql.Marshaler {
 	return gid.Single{Type: "Scope", Key: string(id)}

@@ -1267,9 +1267,10 @@ func (RebuildUnderWay) IsRebuildProjectQueueProblem() {}
 
 func (RebuildUnderWay) IsProblem() {}
 
-// An object of a relation: an existing entity of the same scope.
+// An object of a relation: an existing entity. It may be in another scope, if the caller is a writer or owner there, too. Members of either scope see from then on
+// that the two are related, with types, keys and the attributes of the relation.
 type RelationObjectInput struct {
-	// The id of an `Entity`.
+	// The id of an `Entity`. The objects of one mutation are in at most 10 scopes besides that of the subject.
 	EntityID gid.ID `json:"entityId"`
 	// The attributes of the relation itself: an object of up to 10,000 bytes.
 	Attributes graphql.Omittable[map[string]any] `json:"attributes,omitempty"`
@@ -1314,7 +1315,8 @@ type RemoveEntityRelationsInput struct {
 	// The id of an `Entity`: the subject.
 	EntityID  gid.ID `json:"entityId"`
 	Predicate string `json:"predicate"`
-	// 1 to 1,000 ids of an `Entity`. All occurrences of each are removed; those that are not there are ignored.
+	// 1 to 1,000 ids of an `Entity`. All occurrences of each are removed; those that are not there are ignored. The caller needs no role in the
+	// scopes of the objects.
 	ObjectIds []gid.ID `json:"objectIds"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
@@ -2083,6 +2085,8 @@ func (UnknownItem) IsUpdateScoreProblem() {}
 // The object of a relation does not exist.
 type UnknownObject struct {
 	Message string `json:"message"`
+	// The id of the scope in which it would be.
+	ScopeID gid.ID `json:"scopeId"`
 	Type    string `json:"type"`
 	Key     string `json:"key"`
 }

@@ -209,6 +209,72 @@ func TestADeletedScopeLeavesNothing(t *testing.T) {
 	assert.Zero(t, at, "it is gone")
 }
 
+// Other scopes keep nothing of a scope that is erased: no relation to its entities, also none that was the last one to come or go. Their other
+// relations stay, and can be changed.
+func TestAScopeThatIsErasedLeavesNothingInOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	scope := w.furnished()
+	theirs := func(n int) entity.Object {
+		return entity.Object{ID: entity.ID{Scope: scope, Type: "Book", ID: fmt.Sprint(10 + n)}}
+	}
+	setBook(t, w, "mine", nil)
+	for _, id := range []string{"one", "came", "went", "many"} {
+		setBook(t, w, id, nil)
+		_, err := w.Service.AddRelations(as(t, owner), entity.PutRelations{Subject: entityID(id), Predicate: "like", Objects: []entity.Object{{ID: entityID("mine")}}})
+		require.NoError(t, err)
+	}
+	add := func(id string, objects ...entity.Object) {
+		t.Helper()
+		_, err := w.Service.AddRelations(as(t, owner), entity.PutRelations{Subject: entityID(id), Predicate: "like", Objects: objects})
+		require.NoError(t, err)
+	}
+	add("one", theirs(0))
+	add("one", entity.Object{ID: entityID("one")})
+	add("came", theirs(1))
+	add("went", theirs(2))
+	_, err := w.Service.RemoveRelations(as(t, owner), entity.RemoveRelations{Subject: entityID("went"), Predicate: "like", Objects: []entity.ID{theirs(2).ID}})
+	require.NoError(t, err)
+	add("many", theirs(3), theirs(4), theirs(5))
+	_, err = w.Service.AddRelations(as(t, owner), entity.PutRelations{Subject: theirs(0).ID, Predicate: "like", Objects: []entity.Object{{ID: entityID("mine")}}})
+	require.NoError(t, err)
+	objects := func(id string) (all []string) {
+		t.Helper()
+		lists, errs := w.Store.ListRelations(t.Context(), []entity.RelationsRequest{entity.Entity{ID: entityID(id)}.Relations("like", page.Window{Limit: 10})})
+		require.Nil(t, errs)
+		for _, r := range lists[0].Items {
+			all = append(all, r.Object.Scope+" "+r.Object.ID)
+		}
+		return all
+	}
+	assert.Equal(t, []string{"s mine", scope + " 10", "s one"}, objects("one"))
+
+	// While it can be brought back, they stay.
+	_, order := w.deletes(entity.DeleteScope{Scope: scope})
+	assert.Equal(t, []string{"s mine", scope + " 11"}, objects("came"))
+	_, err = w.Service.AddRelations(as(t, owner), entity.PutRelations{Subject: entityID("one"), Predicate: "like", Objects: []entity.Object{theirs(6)}})
+	assert.True(t, fault.Is(err, fault.NotFound), "to what is deleted nothing is related: %v", err)
+	w.until(order.Due)
+	for calls := 0; ; calls++ {
+		require.Less(t, calls, 1_000)
+		rule := w.faults.KillAfter(calls)
+		at, err := w.erases(t.Context(), order)
+		rule.Stop()
+		if err == nil && at.IsZero() {
+			break
+		}
+		if err == nil {
+			w.until(at)
+		}
+	}
+	assert.Empty(t, w.left(scope))
+	for id, want := range map[string][]string{"one": {"s mine", "s one"}, "came": {"s mine"}, "went": {"s mine"}, "many": {"s mine"}} {
+		assert.Equal(t, want, objects(id), id)
+		add(id, entity.Object{ID: entityID("came")}, entity.Object{ID: entityID("went")})
+		assert.Equal(t, append(want, "s came", "s went"), objects(id), id)
+	}
+}
+
 // created is how many scopes count as created by a user.
 func (w *world) created(who entity.UserID) int {
 	w.t.Helper()

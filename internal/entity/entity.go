@@ -34,6 +34,7 @@ const (
 	MaxEntities       = 1_000_000  // of one scope; counted in the background, to within 10 %
 	MaxScopeRelations = 10_000_000 // of one scope; counted in the background, to within 10 %
 	MaxRelationsAdded = 1_000      // in one mutation
+	MaxOtherScopes    = 10         // of the objects in one mutation, besides the subject's
 	MaxMembers        = 1_000      // of one scope
 	MaxScopeNameRunes = 100        // of the name of a scope
 	MaxPath           = 10         // names in the path of an index

@@ -17,6 +17,7 @@ func Limits() []limit.Limit {
 		{What: "Relations", Of: "a scope", Most: limit.About(MaxScopeRelations), Code: limit.Exhausted, Set: "TAGGIE_ALLOWANCES"},
 		{What: "Relations", Of: "an entity and predicate", Most: limit.Count(MaxRelations), Code: limit.Exhausted},
 		{What: "Objects of relations", Of: "a mutation", Most: limit.Count(MaxRelationsAdded), Code: limit.Invalid},
+		{What: "Other scopes of objects", Of: "a mutation", Most: limit.Count(MaxOtherScopes), Code: limit.Invalid},
 		{What: "Size of a name", Of: "a type, a predicate or an index", Most: limit.Bytes(MaxNameBytes), Code: limit.Invalid},
 		{What: "Size of the key", Of: "an entity", Most: limit.Bytes(MaxIDBytes), Code: limit.Invalid},
 		{What: "Size of attributes and `meta` as JSON", Of: "an entity", Most: limit.Bytes(MaxAttributeBytes), Code: limit.Invalid},

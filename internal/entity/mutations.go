@@ -18,7 +18,8 @@ type Set struct {
 	Attributes map[string]any
 	// Meta replaces that of the entity, which stays if it is nil.
 	Meta map[string]any `json:",omitzero"`
-	// Relations become those of the entity, under each predicate that is given; under others they stay.
+	// Relations become those of the entity, under each predicate that is given; under others they stay. The viewer has to be able to write in the
+	// scopes of the objects, too.
 	Relations []PredicateObjects
 	// ExpectedVersion is 0 for an entity that must not exist yet.
 	ExpectedVersion *int
@@ -47,7 +48,7 @@ func (s *Service) Set(ctx context.Context, in Set) (Entity, error) {
 	if err := checkTogether("input.meta", attributes, meta); err != nil {
 		return Entity{}, err
 	}
-	relations, err := parseRelations(in.Scope, in.Relations)
+	relations, others, err := parseRelations(in.Scope, in.Relations)
 	if err != nil {
 		return Entity{}, err
 	}
@@ -59,6 +60,9 @@ func (s *Service) Set(ctx context.Context, in Set) (Entity, error) {
 			id.ID = s.o.NewID()
 		}
 		return s.edit(ctx, id, in.ExpectedVersion, true, func(scope Scope, before *Entity) (Entity, error) {
+			if err := s.mayRelateTo(ctx, others); err != nil {
+				return Entity{}, err
+			}
 			after := Entity{ID: id, Attributes: attributes, Meta: meta}
 			if in.Meta == nil && before != nil {
 				after.Meta = before.Meta

@@ -2,6 +2,7 @@ package entity
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/taggie/taggie/internal/domain"
@@ -54,16 +55,17 @@ type PutRelations struct {
 }
 
 // AddRelations adds objects behind those that are there, but none that is there already, and returns what it added; nothing to a
-// repeated request. It returns *[UnknownObject] as an expected outcome; NotFound when the subject does not exist.
+// repeated request. It returns *[UnknownObject] as an expected outcome; NotFound when the subject does not exist. The viewer has to be able to write in the
+// scopes of the objects, too: NotFound or Forbidden with the field of the object.
 func (s *Service) AddRelations(ctx context.Context, in PutRelations) ([]Relation, error) {
-	objects, err := in.parse()
+	objects, others, err := in.parse()
 	if err != nil {
 		return nil, err
 	}
 	if len(objects) == 0 {
 		return nil, fault.Invalidf("input.objects", "give at least one object")
 	}
-	return s.onceRelations(ctx, "addRelations", in.IdempotencyKey, in, in.Subject, func(ctx context.Context, once idempotency.Key) ([]Relation, error) {
+	return s.onceRelations(ctx, "addRelations", in.IdempotencyKey, in, in.Subject, others, func(ctx context.Context, once idempotency.Key) ([]Relation, error) {
 		return s.o.Store.AddRelations(ctx, in.Subject, in.Predicate, objects, once)
 	})
 }
@@ -71,11 +73,11 @@ func (s *Service) AddRelations(ctx context.Context, in PutRelations) ([]Relation
 // ReplaceRelations makes the objects, in their order, those under the predicate; the same one may be there more than once.
 // Nobody sees a mixture of old and new. Expected outcomes as for AddRelations.
 func (s *Service) ReplaceRelations(ctx context.Context, in PutRelations) error {
-	objects, err := in.parse()
+	objects, others, err := in.parse()
 	if err != nil {
 		return err
 	}
-	_, err = s.onceRelations(ctx, "replaceRelations", in.IdempotencyKey, in, in.Subject, func(ctx context.Context, once idempotency.Key) ([]Relation, error) {
+	_, err = s.onceRelations(ctx, "replaceRelations", in.IdempotencyKey, in, in.Subject, others, func(ctx context.Context, once idempotency.Key) ([]Relation, error) {
 		return nil, s.o.Store.ReplaceRelations(ctx, in.Subject, in.Predicate, objects, once)
 	})
 	return err
@@ -89,7 +91,8 @@ type RemoveRelations struct {
 	IdempotencyKey *string `json:"-"`
 }
 
-// RemoveRelations removes the objects, as often as each is there, and returns what it removed; nothing to a repeated request.
+// RemoveRelations removes the objects, as often as each is there, and returns what it removed; nothing to a repeated request. The viewer
+// need not be able to write in the scopes of objects, so that nobody has to keep a relation to a scope that they have left.
 func (s *Service) RemoveRelations(ctx context.Context, in RemoveRelations) ([]Relation, error) {
 	if err := checkName("input.predicate", "a predicate", in.Predicate); err != nil {
 		return nil, err
@@ -98,23 +101,26 @@ func (s *Service) RemoveRelations(ctx context.Context, in RemoveRelations) ([]Re
 		return nil, fault.Invalidf("input.objectIds", "give 1 to %d objects", MaxRelationsAdded)
 	}
 	for i, id := range in.Objects {
-		if err := checkObject("input.objectIds."+strconv.Itoa(i), in.Subject.Scope, id); err != nil {
+		if err := checkObject("input.objectIds."+strconv.Itoa(i), id); err != nil {
 			return nil, err
 		}
 	}
-	return s.onceRelations(ctx, "removeRelations", in.IdempotencyKey, in, in.Subject, func(ctx context.Context, once idempotency.Key) ([]Relation, error) {
+	return s.onceRelations(ctx, "removeRelations", in.IdempotencyKey, in, in.Subject, otherScopes{}, func(ctx context.Context, once idempotency.Key) ([]Relation, error) {
 		return s.o.Store.RemoveRelations(ctx, in.Subject, in.Predicate, in.Objects, once)
 	})
 }
 
-// onceRelations runs a mutation of the relations of a subject, in a scope that the viewer may write.
-func (s *Service) onceRelations(ctx context.Context, mutation string, key *string, input any, subject ID, effect func(context.Context, idempotency.Key) ([]Relation, error)) ([]Relation, error) {
+// onceRelations runs a mutation of the relations of a subject, in a scope that the viewer may write, to objects in others.
+func (s *Service) onceRelations(ctx context.Context, mutation string, key *string, input any, subject ID, others otherScopes, effect func(context.Context, idempotency.Key) ([]Relation, error)) ([]Relation, error) {
 	return domain.Once(ctx, s.guard(), mutation, key, input, func(ctx context.Context, once idempotency.Key) ([]Relation, error) {
 		if _, err := s.scope(ctx, subject.Scope, WriterRole); err != nil {
 			return nil, err
 		}
 		if !mayExist(subject) {
 			return nil, notFound()
+		}
+		if err := s.mayRelateTo(ctx, others); err != nil {
+			return nil, err
 		}
 		return effect(ctx, once.With(subject.Scope, subject.Type, subject.ID))
 	}, func(ctx context.Context, _ []string) ([]Relation, error) {
@@ -123,11 +129,13 @@ func (s *Service) onceRelations(ctx context.Context, mutation string, key *strin
 	})
 }
 
-func (in PutRelations) parse() ([]Object, error) {
+func (in PutRelations) parse() ([]Object, otherScopes, error) {
+	others := otherScopes{of: in.Subject.Scope}
 	if err := checkName("input.predicate", "a predicate", in.Predicate); err != nil {
-		return nil, err
+		return nil, others, err
 	}
-	return parseObjects("input.objects", in.Subject.Scope, in.Objects, MaxRelationsAdded)
+	objects, err := parseObjects("input.objects", &others, in.Objects, MaxRelationsAdded)
+	return objects, others, err
 }
 
 // PredicateObjects are the objects that an entity is to have under a predicate.
@@ -137,35 +145,39 @@ type PredicateObjects struct {
 }
 
 // parseRelations checks the relations of an entity that is set; all of them together are bounded.
-func parseRelations(scope string, relations []PredicateObjects) (map[string][]Object, error) {
+func parseRelations(scope string, relations []PredicateObjects) (map[string][]Object, otherScopes, error) {
+	others := otherScopes{of: scope}
 	left := MaxRelationsAdded
 	parsed := make(map[string][]Object, len(relations))
 	for i, r := range relations {
 		field := "input.relations." + strconv.Itoa(i)
 		if err := checkName(field+".predicate", "a predicate", r.Predicate); err != nil {
-			return nil, err
+			return nil, others, err
 		}
 		if _, twice := parsed[r.Predicate]; twice {
-			return nil, fault.Invalidf(field+".predicate", "a predicate is given once, with all of its objects")
+			return nil, others, fault.Invalidf(field+".predicate", "a predicate is given once, with all of its objects")
 		}
-		objects, err := parseObjects(field+".objects", scope, r.Objects, left)
+		objects, err := parseObjects(field+".objects", &others, r.Objects, left)
 		if err != nil {
-			return nil, err
+			return nil, others, err
 		}
 		parsed[r.Predicate] = objects
 		left -= len(objects)
 	}
-	return parsed, nil
+	return parsed, others, nil
 }
 
-func parseObjects(field, scope string, objects []Object, most int) ([]Object, error) {
+func parseObjects(field string, others *otherScopes, objects []Object, most int) ([]Object, error) {
 	if len(objects) > most {
 		return nil, fault.Invalidf(field, "one mutation has at most %d objects", MaxRelationsAdded)
 	}
 	parsed := make([]Object, len(objects))
 	for i, o := range objects {
 		at := field + "." + strconv.Itoa(i)
-		if err := checkObject(at+".entityId", scope, o.ID); err != nil {
+		if err := checkObject(at+".entityId", o.ID); err != nil {
+			return nil, err
+		}
+		if err := others.see(at+".entityId", o.ID); err != nil {
 			return nil, err
 		}
 		attributes, err := parseRelationAttributes(at+".attributes", o.Attributes)
@@ -177,13 +189,52 @@ func parseObjects(field, scope string, objects []Object, most int) ([]Object, er
 	return parsed, nil
 }
 
-// checkObject says what is wrong with the id of an object. The scope is the subject's: what is in another must not be told.
-func checkObject(field, scope string, id ID) error {
-	if id.Scope != scope {
-		return fault.Invalidf(field, "subject and object are in the same scope")
+// checkObject says what is wrong with the id of an object.
+func checkObject(field string, id ID) error {
+	if err := checkID(field, id.Scope); err != nil {
+		return err
 	}
 	if err := checkName(field, "a type", id.Type); err != nil {
 		return err
 	}
 	return checkID(field, id.ID)
+}
+
+// otherScopes are the scopes of objects that are not the subject's, each with the field that names it first.
+type otherScopes struct {
+	of     string // the subject's
+	ids    []string
+	fields []string
+}
+
+// see takes the scope of an object to the others, if it is one; Invalid for one too many.
+func (o *otherScopes) see(field string, id ID) error {
+	if id.Scope == o.of || slices.Contains(o.ids, id.Scope) {
+		return nil
+	}
+	if len(o.ids) == MaxOtherScopes {
+		return fault.Invalidf(field, "the objects of one mutation are in at most %d other scopes", MaxOtherScopes)
+	}
+	o.ids, o.fields = append(o.ids, id.Scope), append(o.fields, field)
+	return nil
+}
+
+// mayRelateTo says whether the viewer may write in the scopes of objects, too: who only may write in the subject's must not learn what is in
+// others, nor have their entities point back. NotFound or Forbidden with the field.
+func (s *Service) mayRelateTo(ctx context.Context, others otherScopes) error {
+	if len(others.ids) == 0 {
+		return nil
+	}
+	scopes, errs := s.ScopesByID(ctx, others.ids)
+	for i, field := range others.fields {
+		switch {
+		case errs != nil && fault.Is(errs[i], fault.NotFound):
+			return &fault.Error{Kind: fault.NotFound, Field: field, Message: "there is no such scope"}
+		case errs != nil && errs[i] != nil:
+			return errs[i]
+		case scopes[i].Role < WriterRole:
+			return &fault.Error{Kind: fault.Forbidden, Field: field, Message: "you may read the scope of this object only"}
+		}
+	}
+	return nil
 }

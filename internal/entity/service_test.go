@@ -340,7 +340,7 @@ func TestRelationsThatCannotBe(t *testing.T) {
 		{"input.predicate", "", []entity.Object{{ID: entityID("1")}}},
 		{"input.objects", "likes", many},
 		{"input.objects", "likes", nil},
-		{"input.objects.1.entityId", "likes", []entity.Object{{ID: entityID("1")}, {ID: entity.ID{Scope: "other", Type: "Book", ID: "1"}}}},
+		{"input.objects.1.entityId", "likes", []entity.Object{{ID: entityID("1")}, {ID: entity.ID{Type: "Book", ID: "1"}}}},
 		{"input.objects.0.entityId", "likes", []entity.Object{{ID: entity.ID{Scope: "s", ID: "1"}}}},
 		{"input.objects.0.entityId", "likes", []entity.Object{{ID: entityID("")}}},
 	} {

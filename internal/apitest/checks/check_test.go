@@ -43,6 +43,7 @@ func fill(s *apitest.Server) filled {
 	space.Member(grace, "READER")
 	space.Declare("byName", "Thing", "STRING", "name")
 	one := space.Set("Thing", "one", apitest.Vars{"name": "One"})
+	space.Set("Thing", "two", apitest.Vars{}, apitest.Under("from", one, ada.Space("elsewhere").Set("Thing", "there", apitest.Vars{})))
 	item := ada.Uploads(apitest.Staves(s.T, 1), apitest.Vars{})
 	of := ada.Score("Suite", []string{"slower"}, item)
 	ada.Must(apitest.UpdateScore, apitest.Vars{"input": apitest.Vars{"scoreId": of, "access": "PUBLIC"}})

@@ -142,6 +142,13 @@ func provokedNotes() map[string]map[string]provocation {
 				})
 			}),
 			"Relations, an entity and predicate": testedIn("dynamo/entities", "TestMostRelations", "fault.Exhausted"),
+			"Other scopes of objects, a mutation": mutated("addEntityRelations", func(p *provoker) apitest.Vars {
+				ids := make([]string, p.most()+1)
+				for i := range ids {
+					ids[i] = apitest.GIDOf("Entity", fmt.Sprint("s", i), "t", "k")
+				}
+				return apitest.Vars{"entityId": apitest.GIDOf("Entity", apitest.ScopeKey(p.T, p.Space("S").Scope), "t", "k"), "predicate": "p", "objects": apitest.Objects(ids...)}
+			}),
 			"Objects of relations, a mutation": mutated("addEntityRelations", func(p *provoker) apitest.Vars {
 				of := p.Space("S").Set("t", "of", apitest.Vars{})
 				return apitest.Vars{"entityId": of, "predicate": "p", "objects": apitest.Objects(apitest.Many(of, p.most()+1)...)}

@@ -107,7 +107,8 @@ func TestBadInputChangesNoEntity(t *testing.T) {
 	set("the same predicate twice", apitest.Vars{"relations": []apitest.Vars{apitest.Under("p", id), apitest.Under("p", two)}}, apitest.Invalid, "input.relations.1.predicate")
 	set("1,001 objects", apitest.Vars{"relations": []apitest.Vars{apitest.Under("p", apitest.Many(id, 1_001)...)}}, apitest.Invalid, "input.relations.0.objects")
 	set("1,001 objects under two", apitest.Vars{"relations": []apitest.Vars{apitest.Under("p", apitest.Many(id, 500)...), apitest.Under("q", apitest.Many(id, 501)...)}}, apitest.Invalid, "input.relations.1.objects")
-	set("another scope's object", apitest.Vars{"relations": []apitest.Vars{apitest.Under("p", id, his)}}, apitest.Invalid, "input.relations.0.objects.1.entityId")
+	set("another scope's object", apitest.Vars{"relations": []apitest.Vars{apitest.Under("p", id, his)}}, "NOT_FOUND", "input.relations.0.objects.1.entityId")
+	set("objects in 11 other scopes", apitest.Vars{"relations": []apitest.Vars{apitest.Under("p", inScopes(11)...)}}, apitest.Invalid, "input.relations.0.objects.10.entityId")
 	set("a note for an object", apitest.Vars{"relations": []apitest.Vars{apitest.Under("p", id, note)}}, apitest.Invalid, "input.relations.0.objects.1.entityId")
 	set("a bad predicate", apitest.Vars{"relations": []apitest.Vars{apitest.Under("a b", id)}}, apitest.Invalid, "input.relations.0.predicate")
 	set("attributes of a relation of 10,001 bytes", apitest.Vars{"relations": []apitest.Vars{{"predicate": "p", "objects": []apitest.Vars{{"entityId": id, "attributes": apitest.Vars{"x": strings.Repeat("x", 9_993)}}}}}}, apitest.Invalid, "input.relations.0.objects.0.attributes")
@@ -117,7 +118,9 @@ func TestBadInputChangesNoEntity(t *testing.T) {
 			cases = append(cases, bad{reason, mutation, apitest.Vars{"entityId": id, "predicate": "p", "objects": objects}, code, field})
 		}
 		with("1,001 objects", apitest.Objects(apitest.Many(two, 1_001)...), apitest.Invalid, "input.objects")
-		with("another scope's object", apitest.Objects(two, his), apitest.Invalid, "input.objects.1.entityId")
+		with("another scope's object", apitest.Objects(two, his), "NOT_FOUND", "input.objects.1.entityId")
+		with("objects in 11 other scopes", apitest.Objects(inScopes(11)...), apitest.Invalid, "input.objects.10.entityId")
+		with("an object in a scope without a name", apitest.Objects(apitest.GIDOf("Entity", "", "Thing", "one")), apitest.Invalid, "input.objects.0.entityId")
 		with("an object with a bad type", apitest.Objects(apitest.GIDOf("Entity", apitest.ScopeKey(t, r.Scope), "a b", "c")), apitest.Invalid, "input.objects.0.entityId")
 		with("an object with an empty key", apitest.Objects(apitest.GIDOf("Entity", apitest.ScopeKey(t, r.Scope), "Thing", "")), apitest.Invalid, "input.objects.0.entityId")
 		with("a scope for an object", apitest.Objects(r.Scope), apitest.Invalid, "input.objects.0.entityId")
@@ -306,4 +309,13 @@ func TestBadArgumentsOfEntities(t *testing.T) {
 	} {
 		assert.Contains(t, r.Must("{ "+nothing+" }", nil).Raw(), `:null`)
 	}
+}
+
+// inScopes are ids of entities in so many scopes.
+func inScopes(n int) []string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = apitest.GIDOf("Entity", fmt.Sprint("scope", i), "Thing", "one")
+	}
+	return ids
 }

@@ -98,6 +98,7 @@ func RelationsSuite(t *testing.T, open OpenRelations) {
 		"pages of reverse relationships with equal indexes":    reversePages,
 		"ids of all kinds":                                     oddIDs,
 		"cyclic relations":                                     cyclicRelations,
+		"relations between scopes":                             betweenScopes,
 		"changes are repeated safely":                          relationsOnce,
 		"setting a record that was changed meanwhile":          putConflict,
 		"nothing is changed when one object does not exist":    replaceUnknown,
