@@ -63,6 +63,8 @@ type ResolverRoot interface {
 	ItemTag() ItemTagResolver
 	ItemUseConnection() ItemUseConnectionResolver
 	ItemUseEdge() ItemUseEdgeResolver
+	KeptScoreConnection() KeptScoreConnectionResolver
+	KeptScoreEdge() KeptScoreEdgeResolver
 	Mutation() MutationResolver
 	MyQueue() MyQueueResolver
 	Note() NoteResolver
@@ -387,6 +389,10 @@ type ComplexityRoot struct {
 		ID func(childComplexity int) int
 	}
 
+	DropScorePayload struct {
+		DroppedScoreID func(childComplexity int) int
+	}
+
 	EffortConflict struct {
 		Current func(childComplexity int) int
 		Message func(childComplexity int) int
@@ -665,6 +671,23 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	KeepScorePayload struct {
+		Score func(childComplexity int) int
+	}
+
+	KeptScoreConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	KeptScoreEdge struct {
+		At       func(childComplexity int) int
+		Cursor   func(childComplexity int) int
+		GlobalID func(childComplexity int) int
+		Node     func(childComplexity int) int
+	}
+
 	LastManager struct {
 		Message func(childComplexity int) int
 	}
@@ -715,12 +738,14 @@ type ComplexityRoot struct {
 		DeleteSnapshot          func(childComplexity int, input model.DeleteSnapshotInput) int
 		DeleteTeam              func(childComplexity int, input model.DeleteTeamInput) int
 		DropDeadLetter          func(childComplexity int, input model.DropDeadLetterInput) int
+		DropScore               func(childComplexity int, input model.DropScoreInput) int
 		EndShares               func(childComplexity int, input model.EndSharesInput) int
 		ExtendClaim             func(childComplexity int, input model.ExtendClaimInput) int
 		FinishProjectItem       func(childComplexity int, input model.FinishProjectItemInput) int
 		FinishProjectItems      func(childComplexity int, input model.FinishProjectItemsInput) int
 		Heartbeat               func(childComplexity int, input model.HeartbeatInput) int
 		ImportItems             func(childComplexity int, input model.ImportItemsInput) int
+		KeepScore               func(childComplexity int, input model.KeepScoreInput) int
 		OpenSharedNote          func(childComplexity int, input model.OpenSharedNoteInput) int
 		PauseProject            func(childComplexity int, input model.PauseProjectInput) int
 		PurgeDeletedProject     func(childComplexity int, input model.PurgeDeletedProjectInput) int
@@ -1790,6 +1815,7 @@ type ComplexityRoot struct {
 		ID              func(childComplexity int) int
 		ItemUsage       func(childComplexity int) int
 		Items           func(childComplexity int, all bool, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		KeptScores      func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Name            func(childComplexity int) int
 		NoteChanges     func(childComplexity int, changedSince *time.Time, first *int, after *page.Cursor) int
 		Notes           func(childComplexity int, due *model.DueRange, first *int, after *page.Cursor, last *int, before *page.Cursor) int
@@ -1938,6 +1964,12 @@ type ItemUseConnectionResolver interface {
 type ItemUseEdgeResolver interface {
 	Node(ctx context.Context, obj *model.ItemUseEdge) (model.ItemUser, error)
 }
+type KeptScoreConnectionResolver interface {
+	Nodes(ctx context.Context, obj *model.KeptScoreConnection) ([]*model.Score, error)
+}
+type KeptScoreEdgeResolver interface {
+	Node(ctx context.Context, obj *model.KeptScoreEdge) (*model.Score, error)
+}
 type MutationResolver interface {
 	CreateUser(ctx context.Context, input model.CreateUserInput) (*model.CreateUserPayload, error)
 	UpdateUser(ctx context.Context, input model.UpdateUserInput) (*model.UpdateUserPayload, error)
@@ -2014,6 +2046,8 @@ type MutationResolver interface {
 	CreateScore(ctx context.Context, input model.CreateScoreInput) (*model.CreateScorePayload, error)
 	UpdateScore(ctx context.Context, input model.UpdateScoreInput) (*model.UpdateScorePayload, error)
 	DeleteScore(ctx context.Context, input model.DeleteScoreInput) (*model.DeleteScorePayload, error)
+	KeepScore(ctx context.Context, input model.KeepScoreInput) (*model.KeepScorePayload, error)
+	DropScore(ctx context.Context, input model.DropScoreInput) (*model.DropScorePayload, error)
 	CreateSnapshot(ctx context.Context, input model.CreateSnapshotInput) (*model.CreateSnapshotPayload, error)
 	RenameSnapshot(ctx context.Context, input model.RenameSnapshotInput) (*model.RenameSnapshotPayload, error)
 	DeleteSnapshot(ctx context.Context, input model.DeleteSnapshotInput) (*model.DeleteSnapshotPayload, error)
@@ -2272,6 +2306,7 @@ type UserResolver interface {
 	DeletedProjects(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.DeletedProject], error)
 	Scores(ctx context.Context, obj *user.User, public bool, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.ScoreConnection, error)
 	ScoreCount(ctx context.Context, obj *user.User) (*int, error)
+	KeptScores(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.KeptScoreConnection, error)
 	Items(ctx context.Context, obj *user.User, all bool, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[score.Item], error)
 	ItemUsage(ctx context.Context, obj *user.User) (*score.Usage, error)
 	BlockedUsers(ctx context.Context, obj *user.User, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[user.Block], error)
@@ -3143,6 +3178,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DropDeadLetterPayload.ID(childComplexity), true
+
+	case "DropScorePayload.droppedScoreId":
+		if e.ComplexityRoot.DropScorePayload.DroppedScoreID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DropScorePayload.DroppedScoreID(childComplexity), true
 
 	case "EffortConflict.current":
 		if e.ComplexityRoot.EffortConflict.Current == nil {
@@ -4167,6 +4209,57 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ItemUseEdge.Node(childComplexity), true
 
+	case "KeepScorePayload.score":
+		if e.ComplexityRoot.KeepScorePayload.Score == nil {
+			break
+		}
+
+		return e.ComplexityRoot.KeepScorePayload.Score(childComplexity), true
+
+	case "KeptScoreConnection.edges":
+		if e.ComplexityRoot.KeptScoreConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.KeptScoreConnection.Edges(childComplexity), true
+	case "KeptScoreConnection.nodes":
+		if e.ComplexityRoot.KeptScoreConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.KeptScoreConnection.Nodes(childComplexity), true
+	case "KeptScoreConnection.pageInfo":
+		if e.ComplexityRoot.KeptScoreConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.KeptScoreConnection.PageInfo(childComplexity), true
+
+	case "KeptScoreEdge.keptAt":
+		if e.ComplexityRoot.KeptScoreEdge.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.KeptScoreEdge.At(childComplexity), true
+	case "KeptScoreEdge.cursor":
+		if e.ComplexityRoot.KeptScoreEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.KeptScoreEdge.Cursor(childComplexity), true
+	case "KeptScoreEdge.scoreId":
+		if e.ComplexityRoot.KeptScoreEdge.GlobalID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.KeptScoreEdge.GlobalID(childComplexity), true
+	case "KeptScoreEdge.node":
+		if e.ComplexityRoot.KeptScoreEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.KeptScoreEdge.Node(childComplexity), true
+
 	case "LastManager.message":
 		if e.ComplexityRoot.LastManager.Message == nil {
 			break
@@ -4543,6 +4636,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DropDeadLetter(childComplexity, args["input"].(model.DropDeadLetterInput)), true
+	case "Mutation.dropScore":
+		if e.ComplexityRoot.Mutation.DropScore == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_dropScore_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DropScore(childComplexity, args["input"].(model.DropScoreInput)), true
 	case "Mutation.endShares":
 		if e.ComplexityRoot.Mutation.EndShares == nil {
 			break
@@ -4609,6 +4713,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ImportItems(childComplexity, args["input"].(model.ImportItemsInput)), true
+	case "Mutation.keepScore":
+		if e.ComplexityRoot.Mutation.KeepScore == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_keepScore_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.KeepScore(childComplexity, args["input"].(model.KeepScoreInput)), true
 	case "Mutation.openSharedNote":
 		if e.ComplexityRoot.Mutation.OpenSharedNote == nil {
 			break
@@ -8934,6 +9049,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.User.Items(childComplexity, args["all"].(bool), args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "User.keptScores":
+		if e.ComplexityRoot.User.KeptScores == nil {
+			break
+		}
+
+		args, err := ec.field_User_keptScores_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.KeptScores(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "User.name":
 		if e.ComplexityRoot.User.Name == nil {
 			break
@@ -9245,6 +9371,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDeleteSnapshotInput,
 		ec.unmarshalInputDeleteTeamInput,
 		ec.unmarshalInputDropDeadLetterInput,
+		ec.unmarshalInputDropScoreInput,
 		ec.unmarshalInputDueRange,
 		ec.unmarshalInputEditAnnotationInput,
 		ec.unmarshalInputEndSharesInput,
@@ -9259,6 +9386,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputInsertPagesInput,
 		ec.unmarshalInputItemSetInput,
 		ec.unmarshalInputItemTagInput,
+		ec.unmarshalInputKeepScoreInput,
 		ec.unmarshalInputKeyCondition,
 		ec.unmarshalInputMoveInput,
 		ec.unmarshalInputOpenSharedNoteInput,
@@ -9935,6 +10063,14 @@ type Mutation {
   updateScore(input: UpdateScoreInput!): UpdateScorePayload
   "Deletes a score with its snapshots; its items stay. For the owner."
   deleteScore(input: DeleteScoreInput!): DeleteScorePayload
+  """
+  Puts a score of another user into the caller's list ` + "`" + `User.keptScores` + "`" + `. A score that is kept already stays where it is. The list does not
+  let the caller read a score: while it is private its place in the list is empty. EXHAUSTED beyond 1,000 kept scores. For everybody who
+  may read the score, except its owner.
+  """
+  keepScore(input: KeepScoreInput!): KeepScorePayload
+  "Undoes ` + "`" + `keepScore` + "`" + `, also for a score that is gone. A score that is not kept is left alone. For the caller alone."
+  dropScore(input: DropScoreInput!): DropScorePayload
   "Stores the current state of a score under a name. For the owner."
   createSnapshot(input: CreateSnapshotInput!): CreateSnapshotPayload
   "Renames a snapshot. For the owner."
@@ -10207,6 +10343,8 @@ type User implements Node {
   ): ScoreConnection @byId
   "How many scores the user has. For the user alone."
   scoreCount: Int @byId
+  "The scores of others that the user keeps, the one that was kept last first; at most 1,000. See ` + "`" + `keepScore` + "`" + `. For the user alone."
+  keptScores(first: Int, after: Cursor, last: Int, before: Cursor): KeptScoreConnection @byId
   "The items of the user's library, ordered by id. For the user alone."
   items(
     "All items of the user, including those of scores, ordered by score and id."
@@ -13531,6 +13669,25 @@ type ScoreEdge {
   node: Score!
 }
 
+"A list of the scores of others that a user keeps."
+type KeptScoreConnection {
+  edges: [KeptScoreEdge!]!
+  "The scores; null for one that is gone or private now. One that could not be read is null, too, with an error."
+  nodes: [Score]! @ready
+  pageInfo: PageInfo!
+}
+
+"A score of another user that a user keeps."
+type KeptScoreEdge {
+  cursor: Cursor!
+  "The score; null while it is private, and after it was deleted."
+  node: Score @ready
+  "The id of the score, with which ` + "`" + `dropScore` + "`" + ` ends this, even if ` + "`" + `node` + "`" + ` is null."
+  scoreId: ID!
+  "When the user put the score into the list."
+  keptAt: DateTime!
+}
+
 "A stored state of a score."
 type Snapshot implements Node {
   id: ID!
@@ -13983,6 +14140,34 @@ type ScoreConflict implements Problem {
   message: String!
   "The score as it is now."
   current: Score!
+}
+
+"Input of ` + "`" + `keepScore` + "`" + `."
+input KeepScoreInput {
+  "The id of a ` + "`" + `Score` + "`" + ` of another user, as it is now."
+  scoreId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `keepScore` + "`" + `."
+type KeepScorePayload {
+  "The score; null if a repeated request finds it gone or private."
+  score: Score
+}
+
+"Input of ` + "`" + `dropScore` + "`" + `."
+input DropScoreInput {
+  "The id of a ` + "`" + `Score` + "`" + ` of another user, as it is now."
+  scoreId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `dropScore` + "`" + `."
+type DropScorePayload {
+  "The id of the score that is no longer kept."
+  droppedScoreId: ID
 }
 
 "Input of ` + "`" + `deleteScore` + "`" + `."
@@ -14972,6 +15157,14 @@ func (ec *executionContext) childFields_DropDeadLetterPayload(ctx context.Contex
 	return nil, fmt.Errorf("no field named %q was found under type DropDeadLetterPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DropScorePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "droppedScoreId":
+		return ec.fieldContext_DropScorePayload_droppedScoreId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DropScorePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_EffortReview(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "verdict":
@@ -15460,6 +15653,40 @@ func (ec *executionContext) childFields_ItemUseEdge(ctx context.Context, field g
 		return ec.fieldContext_ItemUseEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ItemUseEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_KeepScorePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "score":
+		return ec.fieldContext_KeepScorePayload_score(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type KeepScorePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_KeptScoreConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_KeptScoreConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_KeptScoreConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_KeptScoreConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type KeptScoreConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_KeptScoreEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_KeptScoreEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_KeptScoreEdge_node(ctx, field)
+	case "scoreId":
+		return ec.fieldContext_KeptScoreEdge_scoreId(ctx, field)
+	case "keptAt":
+		return ec.fieldContext_KeptScoreEdge_keptAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type KeptScoreEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_LineFault(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -17104,6 +17331,8 @@ func (ec *executionContext) childFields_User(ctx context.Context, field graphql.
 		return ec.fieldContext_User_scores(ctx, field)
 	case "scoreCount":
 		return ec.fieldContext_User_scoreCount(ctx, field)
+	case "keptScores":
+		return ec.fieldContext_User_keptScores(ctx, field)
 	case "items":
 		return ec.fieldContext_User_items(ctx, field)
 	case "itemUsage":
@@ -18044,6 +18273,20 @@ func (ec *executionContext) field_Mutation_dropDeadLetter_args(ctx context.Conte
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_dropScore_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.DropScoreInput, error) {
+			return ec.unmarshalNDropScoreInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDropScoreInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_endShares_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -18120,6 +18363,20 @@ func (ec *executionContext) field_Mutation_importItems_args(ctx context.Context,
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.ImportItemsInput, error) {
 			return ec.unmarshalNImportItemsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐImportItemsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_keepScore_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.KeepScoreInput, error) {
+			return ec.unmarshalNKeepScoreInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐKeepScoreInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -20473,6 +20730,44 @@ func (ec *executionContext) field_User_items_args(ctx context.Context, rawArgs m
 		return nil, err
 	}
 	args["before"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_User_keptScores_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
 	return args, nil
 }
 
@@ -23223,6 +23518,13 @@ func (ec *executionContext) _DropDeadLetterPayload_id(ctx context.Context, field
 }
 func (ec *executionContext) fieldContext_DropDeadLetterPayload_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DropDeadLetterPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DropScorePayload_droppedScoreId(ctx context.Context, field graphql.CollectedField, obj *model.DropScorePayload) (ret graphql.Marshaler) {
+	return ec.marshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, field.Selections, obj.DroppedScoreID)
+}
+func (ec *executionContext) fieldContext_DropScorePayload_droppedScoreId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DropScorePayload", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _EffortConflict_message(ctx context.Context, field graphql.CollectedField, obj *model.EffortConflict) (ret graphql.Marshaler) {
@@ -26014,6 +26316,187 @@ func (ec *executionContext) _ItemUseEdge_node(ctx context.Context, field graphql
 }
 func (ec *executionContext) fieldContext_ItemUseEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ItemUseEdge", field, true, true, errors.New("field of type ItemUser does not have child fields"))
+}
+
+func (ec *executionContext) _KeepScorePayload_score(ctx context.Context, field graphql.CollectedField, obj *model.KeepScorePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_KeepScorePayload_score(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Score, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Score) graphql.Marshaler {
+			return ec.marshalOScore2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_KeepScorePayload_score(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "KeepScorePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Score(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _KeptScoreConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.KeptScoreConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_KeptScoreConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.KeptScoreEdge) graphql.Marshaler {
+			return ec.marshalNKeptScoreEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐKeptScoreEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_KeptScoreConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "KeptScoreConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_KeptScoreEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _KeptScoreConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.KeptScoreConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_KeptScoreConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.KeptScoreConnection().Nodes(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Score) graphql.Marshaler {
+			return ec.marshalNScore2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_KeptScoreConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "KeptScoreConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Score(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _KeptScoreConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.KeptScoreConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_KeptScoreConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_KeptScoreConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "KeptScoreConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _KeptScoreEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.KeptScoreEdge) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_KeptScoreEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("KeptScoreEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _KeptScoreEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.KeptScoreEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_KeptScoreEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.KeptScoreEdge().Node(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Score) graphql.Marshaler {
+			return ec.marshalOScore2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_KeptScoreEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "KeptScoreEdge",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Score(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _KeptScoreEdge_scoreId(ctx context.Context, field graphql.CollectedField, obj *model.KeptScoreEdge) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, field.Selections, obj.GlobalID())
+}
+func (ec *executionContext) fieldContext_KeptScoreEdge_scoreId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("KeptScoreEdge", field, true, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _KeptScoreEdge_keptAt(ctx context.Context, field graphql.CollectedField, obj *model.KeptScoreEdge) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.At)
+}
+func (ec *executionContext) fieldContext_KeptScoreEdge_keptAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("KeptScoreEdge", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
 func (ec *executionContext) _LastManager_message(ctx context.Context, field graphql.CollectedField, obj *model.LastManager) (ret graphql.Marshaler) {
@@ -29409,6 +29892,94 @@ func (ec *executionContext) fieldContext_Mutation_deleteScore(ctx context.Contex
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_deleteScore_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_keepScore(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_keepScore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().KeepScore(ctx, fc.Args["input"].(model.KeepScoreInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.KeepScorePayload) graphql.Marshaler {
+			return ec.marshalOKeepScorePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐKeepScorePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_keepScore(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_KeepScorePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_keepScore_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_dropScore(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_dropScore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DropScore(ctx, fc.Args["input"].(model.DropScoreInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DropScorePayload) graphql.Marshaler {
+			return ec.marshalODropScorePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDropScorePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_dropScore(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DropScorePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_dropScore_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -42218,6 +42789,50 @@ func (ec *executionContext) fieldContext_User_scoreCount(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("User", field, true, true, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _User_keptScores(ctx context.Context, field graphql.CollectedField, obj *user.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_keptScores(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().KeptScores(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.KeptScoreConnection) graphql.Marshaler {
+			return ec.marshalOKeptScoreConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐKeptScoreConnection(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_User_keptScores(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_KeptScoreConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_keptScores_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _User_items(ctx context.Context, field graphql.CollectedField, obj *user.User) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -45138,6 +45753,43 @@ func (ec *executionContext) unmarshalInputDropDeadLetterInput(ctx context.Contex
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputDropScoreInput(ctx context.Context, obj any) (model.DropScoreInput, error) {
+	var it model.DropScoreInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"scoreId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "scoreId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scoreId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ScoreID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputDueRange(ctx context.Context, obj any) (model.DueRange, error) {
 	var it model.DueRange
 	if obj == nil {
@@ -45733,6 +46385,43 @@ func (ec *executionContext) unmarshalInputItemTagInput(ctx context.Context, obj 
 				return it, err
 			}
 			it.Visibility = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputKeepScoreInput(ctx context.Context, obj any) (model.KeepScoreInput, error) {
+	var it model.KeepScoreInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"scoreId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "scoreId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scoreId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ScoreID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -52982,6 +53671,45 @@ func (ec *executionContext) _DropDeadLetterPayload(ctx context.Context, sel ast.
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var dropScorePayloadImplementors = []string{"DropScorePayload"}
+
+func (ec *executionContext) _DropScorePayload(ctx context.Context, sel ast.SelectionSet, obj *model.DropScorePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DropScorePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDropScorePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DropScorePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, dropScorePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DropScorePayload")
+		case "droppedScoreId":
+			out.Values[i] = ec._DropScorePayload_droppedScoreId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var effortConflictImplementors = []string{"EffortConflict", "ReviewEffortProblem", "Problem"}
 
 func (ec *executionContext) _EffortConflict(ctx context.Context, sel ast.SelectionSet, obj *model.EffortConflict) graphql.Marshaler {
@@ -56186,6 +56914,216 @@ func (ec *executionContext) _ItemUseEdge(ctx context.Context, sel ast.SelectionS
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var keepScorePayloadImplementors = []string{"KeepScorePayload"}
+
+func (ec *executionContext) _KeepScorePayload(ctx context.Context, sel ast.SelectionSet, obj *model.KeepScorePayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "KeepScorePayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendKeepScorePayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._KeepScorePayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, keepScorePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("KeepScorePayload")
+		case "score":
+			out.Values[i] = ec._KeepScorePayload_score(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var keptScoreConnectionImplementors = []string{"KeptScoreConnection"}
+
+func (ec *executionContext) _KeptScoreConnection(ctx context.Context, sel ast.SelectionSet, obj *model.KeptScoreConnection) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "KeptScoreConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendKeptScoreConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._KeptScoreConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, keptScoreConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("KeptScoreConnection")
+		case "edges":
+			out.Values[i] = ec._KeptScoreConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._KeptScoreConnection_nodes(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "pageInfo":
+			out.Values[i] = ec._KeptScoreConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var keptScoreEdgeImplementors = []string{"KeptScoreEdge"}
+
+func (ec *executionContext) _KeptScoreEdge(ctx context.Context, sel ast.SelectionSet, obj *model.KeptScoreEdge) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "KeptScoreEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendKeptScoreEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._KeptScoreEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, keptScoreEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("KeptScoreEdge")
+		case "cursor":
+			out.Values[i] = ec._KeptScoreEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "node":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._KeptScoreEdge_node(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "scoreId":
+			out.Values[i] = ec._KeptScoreEdge_scoreId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "keptAt":
+			out.Values[i] = ec._KeptScoreEdge_keptAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var lastManagerImplementors = []string{"LastManager", "DeleteTeamProblem", "PutProjectMemberProblem", "Problem", "RemoveProjectMemberProblem"}
 
 func (ec *executionContext) _LastManager(ctx context.Context, sel ast.SelectionSet, obj *model.LastManager) graphql.Marshaler {
@@ -56898,6 +57836,20 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "deleteScore":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_deleteScore(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "keepScore":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_keepScore(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "dropScore":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_dropScore(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -69634,6 +70586,45 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "keptScores":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_keptScores(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "items":
 			field := field
 
@@ -71224,6 +72215,11 @@ func (ec *executionContext) unmarshalNDropDeadLetterInput2githubᚗcomᚋtaggie�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNDropScoreInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDropScoreInput(ctx context.Context, v any) (model.DropScoreInput, error) {
+	res, err := ec.unmarshalInputDropScoreInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNEndSharesInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐEndSharesInput(ctx context.Context, v any) (model.EndSharesInput, error) {
 	res, err := ec.unmarshalInputEndSharesInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -72252,6 +73248,41 @@ func (ec *executionContext) marshalNJSON2map(ctx context.Context, sel ast.Select
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) unmarshalNKeepScoreInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐKeepScoreInput(ctx context.Context, v any) (model.KeepScoreInput, error) {
+	res, err := ec.unmarshalInputKeepScoreInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNKeptScoreEdge2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐKeptScoreEdge(ctx context.Context, sel ast.SelectionSet, v model.KeptScoreEdge) graphql.Marshaler {
+	return ec._KeptScoreEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNKeptScoreEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐKeptScoreEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.KeptScoreEdge) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "KeptScoreEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNKeptScoreEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐKeptScoreEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNKeptScoreEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐKeptScoreEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNKeptScoreEdge2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐKeptScoreEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNLineFault2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐLineFault(ctx context.Context, sel ast.SelectionSet, v project.LineFault) graphql.Marshaler {
@@ -73349,6 +74380,26 @@ func (ec *executionContext) marshalNScore2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgr
 			return graphql.Null
 		}
 	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNScore2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(ctx context.Context, sel ast.SelectionSet, v []*model.Score) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "Score", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNScore2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNScore2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalOScore2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(ctx, sel, v[i])
+	})
 
 	return ret
 }
@@ -74848,6 +75899,13 @@ func (ec *executionContext) marshalODropDeadLetterPayload2ᚖgithubᚗcomᚋtagg
 	return ec._DropDeadLetterPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalODropScorePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDropScorePayload(ctx context.Context, sel ast.SelectionSet, v *model.DropScorePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DropScorePayload(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalODueRange2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDueRange(ctx context.Context, v any) (*model.DueRange, error) {
 	if v == nil {
 		return nil, nil
@@ -75348,6 +76406,20 @@ func (ec *executionContext) marshalOJSON2map(ctx context.Context, sel ast.Select
 	_ = ctx
 	res := scalar.MarshalJSON(v)
 	return res
+}
+
+func (ec *executionContext) marshalOKeepScorePayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐKeepScorePayload(ctx context.Context, sel ast.SelectionSet, v *model.KeepScorePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._KeepScorePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOKeptScoreConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐKeptScoreConnection(ctx context.Context, sel ast.SelectionSet, v *model.KeptScoreConnection) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._KeptScoreConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOKeyCondition2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐKeyCondition(ctx context.Context, v any) (*model.KeyCondition, error) {
@@ -76955,6 +78027,7 @@ var waits = map[lean.Field]bool{
 	{Type: "User", Name: "deletedProjects"}:        true,
 	{Type: "User", Name: "scores"}:                 true,
 	{Type: "User", Name: "scoreCount"}:             true,
+	{Type: "User", Name: "keptScores"}:             true,
 	{Type: "User", Name: "items"}:                  true,
 	{Type: "User", Name: "itemUsage"}:              true,
 	{Type: "User", Name: "blockedUsers"}:           true,

@@ -142,6 +142,7 @@ var ByID = map[string]bool{
 	"User.id":              true,
 	"User.itemUsage":       true,
 	"User.items":           true,
+	"User.keptScores":      true,
 	"User.noteChanges":     true,
 	"User.notes":           true,
 	"User.projects":        true,

@@ -251,6 +251,9 @@ var planned = map[string]lean.Type{
 	"DropDeadLetterPayload": {Implements: dropDeadLetterPayloadImplementors, Fields: map[string]lean.TypeField{
 		"id": {At: 1, Of: "", Resolved: false},
 	}},
+	"DropScorePayload": {Implements: dropScorePayloadImplementors, Fields: map[string]lean.TypeField{
+		"droppedScoreId": {At: 1, Of: "", Resolved: false},
+	}},
 	"EffortConflict": {Implements: effortConflictImplementors, Fields: map[string]lean.TypeField{
 		"message": {At: 1, Of: "", Resolved: false},
 		"current": {At: 2, Of: "ProjectItemEffort", Resolved: false},
@@ -473,6 +476,20 @@ var planned = map[string]lean.Type{
 	"ItemUseEdge": {Implements: itemUseEdgeImplementors, Fields: map[string]lean.TypeField{
 		"cursor": {At: 1, Of: "", Resolved: false},
 		"kind":   {At: 2, Of: "", Resolved: false},
+	}},
+	"KeepScorePayload": {Implements: keepScorePayloadImplementors, Fields: map[string]lean.TypeField{
+		"score": {At: 1, Of: "Score", Resolved: false},
+	}},
+	"KeptScoreConnection": {Implements: keptScoreConnectionImplementors, Fields: map[string]lean.TypeField{
+		"edges":    {At: 1, Of: "KeptScoreEdge", Resolved: false},
+		"nodes":    {At: 2, Of: "Score", Resolved: true},
+		"pageInfo": {At: 3, Of: "PageInfo", Resolved: false},
+	}},
+	"KeptScoreEdge": {Implements: keptScoreEdgeImplementors, Fields: map[string]lean.TypeField{
+		"cursor":  {At: 1, Of: "", Resolved: false},
+		"node":    {At: 2, Of: "Score", Resolved: true},
+		"scoreId": {At: 3, Of: "", Resolved: false},
+		"keptAt":  {At: 4, Of: "", Resolved: false},
 	}},
 	"LastManager": {Implements: lastManagerImplementors, Fields: map[string]lean.TypeField{
 		"message": {At: 1, Of: "", Resolved: false},
@@ -2809,6 +2826,26 @@ func (ec *executionContext) appendDropDeadLetterPayload(w *lean.Writer, p *lean.
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendDropScorePayload(w *lean.Writer, p *lean.Plan, obj *model.DropScorePayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"DropScorePayload"`...)
+		case 1: // droppedScoreId
+			if obj.DroppedScoreID == nil {
+				w.Null()
+			} else {
+				w.B = (*obj.DroppedScoreID).AppendGQL(w.B)
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendEffortConflict(w *lean.Writer, p *lean.Plan, obj *model.EffortConflict) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -4222,6 +4259,116 @@ func (ec *executionContext) appendItemUseEdge(w *lean.Writer, p *lean.Plan, obj 
 		case 2: // kind
 			if !w.Value(ec.marshalNItemUseKind2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐUseKind(w.Context(), nil, obj.Kind), false) {
 				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendKeepScorePayload(w *lean.Writer, p *lean.Plan, obj *model.KeepScorePayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"KeepScorePayload"`...)
+		case 1: // score
+			if obj.Score == nil {
+				w.Null()
+			} else if !ec.appendScore(w, f.Below, obj.Score) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendKeptScoreConnection(w *lean.Writer, p *lean.Plan, obj *model.KeptScoreConnection) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"KeptScoreConnection"`...)
+		case 1: // edges
+			w.B = append(w.B, '[')
+			for i := range obj.Edges {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendKeptScoreEdge(w, f.Below, &obj.Edges[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 2: // nodes
+			ctx, _ := w.Call(f, ec.fieldContext_KeptScoreConnection_nodes)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.KeptScoreConnection().Nodes(ctx, obj)
+			if err != nil {
+				return false
+			}
+			w.B = append(w.B, '[')
+			for i := range v {
+				if !w.Next(i) {
+					return false
+				}
+				if v[i] == nil {
+					w.Null()
+				} else if !ec.appendScore(w, f.Below, v[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 3: // pageInfo
+			if !ec.appendPageInfo(w, f.Below, &obj.PageInfo) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendKeptScoreEdge(w *lean.Writer, p *lean.Plan, obj *model.KeptScoreEdge) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"KeptScoreEdge"`...)
+		case 1: // cursor
+			v := obj.Cursor()
+			w.B = (v).AppendGQL(w.B)
+		case 2: // node
+			ctx, _ := w.Call(f, ec.fieldContext_KeptScoreEdge_node)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.KeptScoreEdge().Node(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else if !ec.appendScore(w, f.Below, v) {
+				return false
+			}
+		case 3: // scoreId
+			v := obj.GlobalID()
+			w.B = (v).AppendGQL(w.B)
+		case 4: // keptAt
+			if (obj.At).IsZero() {
+				return false
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.At)
 			}
 		default:
 			return false
@@ -11702,6 +11849,20 @@ func (ec *executionContext) appendNItemUseEdge2ᚕgithubᚗcomᚋtaggieᚋtaggie
 	return true
 }
 
+func (ec *executionContext) appendNKeptScoreEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐKeptScoreEdgeᚄ(w *lean.Writer, p *lean.Plan, v []model.KeptScoreEdge) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendKeptScoreEdge(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
 func (ec *executionContext) appendNLineFault2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐLineFaultᚄ(w *lean.Writer, p *lean.Plan, v []project.LineFault) bool {
 	w.B = append(w.B, '[')
 	for i := range v {
@@ -12047,6 +12208,22 @@ func (ec *executionContext) appendNScore2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgra
 			return false
 		}
 		if !ec.appendScore(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
+func (ec *executionContext) appendNScore2ᚕᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScore(w *lean.Writer, p *lean.Plan, v []*model.Score) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if v[i] == nil {
+			w.Null()
+		} else if !ec.appendScore(w, p, v[i]) {
 			return false
 		}
 	}

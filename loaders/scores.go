@@ -25,6 +25,7 @@ type scoreLoaders struct {
 	// Lists of a user, each read once however often the user is met in the response.
 	ScoresOf    *Loader[ScoresOf, page.Slice[score.Score]]
 	ScoreCounts *Loader[user.ID, int]
+	KeptBy      *Loader[ListOf, page.Slice[score.Kept]]
 }
 
 // ScoresOf asks for a page of a user's scores.
@@ -54,5 +55,8 @@ func newScoreLoaders(r *response, scores *score.Service, items *score.Items) sco
 			return scores.List(ctx, k.User, k.Window)
 		}),
 		ScoreCounts: registerList(r, "scoreCounts", scores.Count),
+		KeptBy: registerList(r, "keptBy", func(ctx context.Context, k ListOf) (page.Slice[score.Kept], error) {
+			return scores.ListKept(ctx, k.User, k.Window)
+		}),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -76,6 +77,8 @@ const (
 	SnapshotPrefix     = "snap:"
 	SnapshotNamePrefix = "name:"
 	IntentPrefix       = "todo:"
+	KeptPrefix         = "keep:"
+	KeptAtPrefix       = "kept:"
 	AnnotationPrefix   = "anno:"
 	DescriptionPrefix  = "desc:"
 )
@@ -86,8 +89,8 @@ const (
 	ItemsPrefixOfAll  = "it:"
 )
 
-// ScoresPK is sc:<owner>: scores and snapshots of an owner, which scores are public, the names of snapshots, and what is to be
-// cleaned up.
+// ScoresPK is sc:<owner>: scores and snapshots of an owner, which scores are public, the names of snapshots, what is to be
+// cleaned up, and which scores of others the owner keeps.
 func ScoresPK(owner string) string { return ScoresPrefixOfAll + EncodeUUID(owner) }
 
 // TextsPK is ld:<owner>: descriptions and annotations.
@@ -124,6 +127,32 @@ func EncodeSnapshotName(name string) string { return base64.StdEncoding.EncodeTo
 // IntentSK is todo:<score><intent>: what a change of the score has begun and not ended yet.
 func IntentSK(score, intent string) string {
 	return IntentPrefix + EncodeUUID(score) + EncodeUUID(intent)
+}
+
+// KeptSK is keep:<owner><score>, in the partition of the user who keeps this score of another user.
+func KeptSK(owner, score string) string {
+	return KeptPrefix + EncodeUUID(owner) + EncodeUUID(score)
+}
+
+// KeptAtSK is kept:<instant><owner><score>, beside [KeptSK]: the place of the score in the list.
+func KeptAtSK(at time.Time, owner, score string) string {
+	return KeptAtPrefix + Instant(at) + EncodeUUID(owner) + EncodeUUID(score)
+}
+
+// KeptOf reads a score, its owner, and when it was kept from what [KeptAtSK] wrote.
+func KeptOf(sk string) (at time.Time, owner, score string, err error) {
+	rest, found := strings.CutPrefix(sk, KeptAtPrefix)
+	if !found || len(rest) < len(deadlineForm) {
+		return at, "", "", fmt.Errorf("%q does not tell when a score was kept", sk)
+	}
+	if at, err = ParseInstant(rest[:len(deadlineForm)]); err != nil {
+		return at, "", "", err
+	}
+	ids, err := SplitIDs(rest[len(deadlineForm):], "", 2)
+	if err != nil {
+		return at, "", "", err
+	}
+	return at, ids[0], ids[1], nil
 }
 
 // AnnotationSK is anno:<score><hash>.

@@ -2,12 +2,16 @@ package keys
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
+
+// keptAt is when a score was kept.
+var keptAt = time.Date(2026, 11, 28, 12, 34, 56, 789e6, time.UTC)
 
 // The ids of the document's examples.
 const (
@@ -50,6 +54,8 @@ func TestScoreKeysOfTheDocument(t *testing.T) {
 		{"44K144Oz44OX44OrMQ==", EncodeSnapshotName("サンプル1")},
 		{"44K144Oz44OX44OrMg==", EncodeSnapshotName("サンプル2")},
 		{"name:a62Xnv7FbkqPJQsmW1kBeg==44K144Oz44OX44OrMQ==", SnapshotNameSK(exampleScore, "サンプル1")},
+		{"keep:68yjpWHe5EOEnN6vv3UL1w==a62Xnv7FbkqPJQsmW1kBeg==", KeptSK(exampleOwner, exampleScore)},
+		{"kept:2026-11-28T12:34:56.789Z68yjpWHe5EOEnN6vv3UL1w==a62Xnv7FbkqPJQsmW1kBeg==", KeptAtSK(keptAt, exampleOwner, exampleScore)},
 		{"ld:68yjpWHe5EOEnN6vv3UL1w==", TextsPK(exampleOwner)},
 		{"anno:a62Xnv7FbkqPJQsmW1kBeg==ouWfeVUe4keu21CyOIZ0jg==", AnnotationSK(exampleScore, annotation)},
 		{"desc:a62Xnv7FbkqPJQsmW1kBeg==s2hRmHZaGkOC7PDFrXzypw==", DescriptionSK(exampleScore, description)},
@@ -67,6 +73,16 @@ func TestScoreKeysOfTheDocument(t *testing.T) {
 		assert.Len(t, prefix, 5, "the document wants 5 characters")
 	}
 	assert.Len(t, SnapshotSK(exampleScore, first), len(SnapshotPrefix)+2*IDWidth)
+}
+
+func TestKeptScoresComeBack(t *testing.T) {
+	at, owner, score, err := KeptOf(KeptAtSK(keptAt, exampleOwner, exampleScore))
+	require.NoError(t, err)
+	assert.Equal(t, []any{keptAt, exampleOwner, exampleScore}, []any{at, owner, score})
+	for _, foreign := range []string{"", KeptAtPrefix, KeptSK(exampleOwner, exampleScore), "kept:2026-11-28T12:34:56.789Z", "kept:2026-11-28T12:34:56.78!Z" + EncodeUUID(exampleOwner) + EncodeUUID(exampleScore)} {
+		_, _, _, err := KeptOf(foreign)
+		require.Error(t, err, foreign)
+	}
 }
 
 func TestUUIDsComeBack(t *testing.T) {

@@ -22,6 +22,8 @@ func Kinds() []dynamo.RowKind {
 	return []dynamo.RowKind{
 		kind("a score", keys.ScoresPrefixOfAll, keys.ScorePrefix, needsOfScore),
 		kind("a score among the public ones", keys.ScoresPrefixOfAll, keys.PublicScorePrefix, needsScore(keys.PublicScorePrefix)),
+		kind("a score that a user keeps", keys.ScoresPrefixOfAll, keys.KeptPrefix, needsOfKept),
+		kind("the place of a score that a user keeps", keys.ScoresPrefixOfAll, keys.KeptAtPrefix, needsOfKeptAt),
 		kind("a snapshot", keys.ScoresPrefixOfAll, keys.SnapshotPrefix, needsOfSnapshot),
 		items,
 	}
@@ -55,6 +57,30 @@ func needsScore(prefix string) func(dynamo.Key, dynamo.Item) ([]dynamo.Need, err
 		ref, _, err := refOf(key, prefix, 0)
 		return []dynamo.Need{{What: "its score", Table: dynamo.ScoresTable, Key: ScoreKey(ref)}}, err
 	}
+}
+
+// needsOfKept is the place in the list of a score that is kept. The score itself may be gone.
+func needsOfKept(key dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
+	var r keptRow
+	ids, err := keys.SplitIDs(key.SK, keys.KeptPrefix, 2)
+	if err == nil {
+		err = keptRows.Decode(item, &r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []dynamo.Need{{What: "its place in the list", Table: dynamo.ScoresTable, Key: dynamo.Key{PK: key.PK, SK: keys.KeptAtSK(r.kept.At, ids[0], ids[1])}}}, nil
+}
+
+// needsOfKeptAt is the row of the score that has the place in the list.
+func needsOfKeptAt(key dynamo.Key, _ dynamo.Item) ([]dynamo.Need, error) {
+	at, owner, id, err := keys.KeptOf(key.SK)
+	if err != nil {
+		return nil, err
+	}
+	return []dynamo.Need{{What: "that the score is kept since then", Table: dynamo.ScoresTable, Key: dynamo.Key{PK: key.PK, SK: keys.KeptSK(owner, id)}, Holds: func(kept dynamo.Item) bool {
+		return dynamo.TextOf(kept, "kept_at") == keys.Instant(at)
+	}}}, nil
 }
 
 func needsOfSnapshot(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {

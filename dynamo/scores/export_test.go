@@ -24,6 +24,7 @@ var (
 	CountScores     = countScores
 	CountedItems    = countedItems
 	DecodeIntent    = decodeIntent
+	DecodeKept      = decodeKept
 	DecodeScore     = decodeScore
 	DecodeScoreItem = decodeScoreItem
 	DecodeSnapshot  = decodeSnapshot

@@ -126,6 +126,7 @@ func nothingLeft(t testing.TB, db *dynamo.DB, kept []string) {
 	used := map[string]bool{}             // rows that have to be there
 	refs := map[dynamo.Key]int{}          // of items
 	counts := map[string]int{}            // scores of owners
+	keeping := map[string]int{}           // how many scores of others users keep
 	stored := map[score.Ref]score.Score{} // by where they are
 	snapshots := map[score.Ref]int{}
 	contents := map[string]bool{}
@@ -155,6 +156,12 @@ func nothingLeft(t testing.TB, db *dynamo.DB, kept []string) {
 				needs(scores.TextKey(id))
 			}
 			assert.Equal(t, []int{len(s.Pages), len(s.Annotations)}, []int{s.PageCount, s.AnnotationCount})
+		case strings.HasPrefix(key.SK, keys.KeptAtPrefix):
+			var k score.Kept
+			require.NoError(t, scores.DecodeKept(dynamo.ItemOf(row), &k))
+			keeping[key.PK]++
+			needs(key)
+			needs(dynamo.Key{PK: key.PK, SK: keys.KeptSK(string(k.Score.Owner), string(k.Score.ID))})
 		case strings.HasPrefix(key.SK, keys.SnapshotPrefix):
 			var s score.Snapshot
 			require.NoError(t, scores.DecodeSnapshot(dynamo.ItemOf(row), &s))
@@ -179,6 +186,7 @@ func nothingLeft(t testing.TB, db *dynamo.DB, kept []string) {
 		switch {
 		case key.SK == keys.CountsSK:
 			assert.Equal(t, counts[key.PK], dynamo.Count(row["score_count"]))
+			assert.Equal(t, keeping[key.PK], dynamo.Count(row["kept_count"]))
 		case strings.HasPrefix(key.PK, "it:"):
 			assert.Equal(t, refs[key], dynamo.Count(row[uses.RefsAttribute]), "uses of %v", key)
 		case strings.HasPrefix(key.SK, keys.ScorePrefix), strings.HasPrefix(key.SK, keys.SnapshotPrefix):

@@ -634,6 +634,20 @@ type DropDeadLetterPayload struct {
 	ID *string `json:"id,omitempty"`
 }
 
+// Input of `dropScore`.
+type DropScoreInput struct {
+	// The id of a `Score` of another user, as it is now.
+	ScoreID gid.ID `json:"scoreId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `dropScore`.
+type DropScorePayload struct {
+	// The id of the score that is no longer kept.
+	DroppedScoreID *gid.ID `json:"droppedScoreId,omitempty"`
+}
+
 // A range of deadlines. Both ends are exclusive. It never contains notes without a deadline.
 type DueRange struct {
 	// Due later than this.
@@ -900,6 +914,20 @@ type ItemTagInput struct {
 	// See `Tag.value`.
 	Value      string `json:"value"`
 	Visibility bool   `json:"visibility"`
+}
+
+// Input of `keepScore`.
+type KeepScoreInput struct {
+	// The id of a `Score` of another user, as it is now.
+	ScoreID gid.ID `json:"scoreId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `keepScore`.
+type KeepScorePayload struct {
+	// The score; null if a repeated request finds it gone or private.
+	Score *Score `json:"score,omitempty"`
 }
 
 // A range of keys. Give one of `equals`, `beginsWith` and `between`, or give `before`, `after` or both.

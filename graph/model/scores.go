@@ -72,6 +72,20 @@ type ScoreEdge struct {
 	Node Score
 }
 
+// KeptScoreConnection is a page of scores that a user keeps.
+type KeptScoreConnection struct {
+	page.Connection[KeptScoreEdge]
+}
+
+// KeptScoreEdge is a score that a user keeps; resolvers load the score.
+type KeptScoreEdge struct {
+	page.Position
+	score.Kept
+}
+
+// GlobalID returns the id of the score.
+func (e KeptScoreEdge) GlobalID() gid.ID { return Score{Score: score.Score{Ref: e.Score}}.GlobalID() }
+
 // GlobalID returns the id, which that of a snapshot is a part of.
 func (s Score) GlobalID() gid.ID {
 	key := []string{string(s.Ref.Owner), string(s.Ref.ID)}

@@ -40,7 +40,7 @@ var rooms = map[string][]string{
 	"dynamo/uses":       {"dynamo", "dynamo/keys", "internal/idempotency", "internal/project", "internal/score"},
 	"dynamo/projects":   {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/users", "dynamo/uses", "internal/entity", "internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/score", "internal/task"},
 	"dynamo/labelling":  {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/projects", "internal/entity", "internal/fault", "internal/idempotency", "internal/labelling", "internal/project"},
-	"dynamo/scores":     {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/outbox", "dynamo/projects", "dynamo/uses", "internal/event", "internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/score", "internal/task"},
+	"dynamo/scores":     {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/outbox", "dynamo/projects", "dynamo/uses", "internal/event", "internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/project", "internal/score", "internal/task"},
 	"dynamo/filetags":   {"dynamo", "dynamo/keys", "dynamo/scores", "dynamo/uses", "internal/filetag", "internal/idempotency", "internal/page", "internal/score", "internal/tag", "internal/task"},
 	"dynamo/archives":   {"dynamo", "dynamo/keys", "dynamo/users", "internal/archive", "internal/fault", "internal/idempotency", "internal/page", "internal/task"},
 	"dynamo/dynamotest": {"*"},

@@ -7,6 +7,7 @@ func Limits() []limit.Limit {
 	const refused = "UploadRefused"
 	return []limit.Limit{
 		{What: "Scores", Of: "a user", Most: limit.Count(MaxScores), Code: limit.Exhausted},
+		{What: "Scores of others that are kept", Of: "a user", Most: limit.Count(MaxKept), Code: limit.Exhausted},
 		{What: "Characters of a title", Of: "a score", Most: limit.Count(MaxTitle), Code: limit.Invalid},
 		{What: "Size of the description", Of: "a score", Most: limit.Bytes(MaxDescription), Code: limit.Invalid},
 		{What: "Pages", Of: "a score", Most: limit.Count(MaxPages), Code: limit.Invalid},

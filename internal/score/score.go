@@ -58,6 +58,7 @@ const (
 	MaxAnnotations = 1_000
 	MaxAnnotation  = 10_000 // bytes
 	MaxSnapshots   = 250
+	MaxKept        = 1_000 // scores of others that a user keeps
 )
 
 // Access says who may read a score besides its owner.

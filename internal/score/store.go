@@ -15,6 +15,7 @@ type Store interface {
 	Reader
 	Writer
 	Snapshots
+	Keeping
 	Intents
 	idempotency.Store
 }

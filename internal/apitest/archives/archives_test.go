@@ -109,7 +109,12 @@ func TestAnArchiveHasEverythingThatIsAUsers(t *testing.T) {
 	ada.Snapshot(opus, "first")
 	ada.Must(apitest.UpdateScore, apitest.Vars{"input": apitest.Vars{"scoreId": opus, "access": "PUBLIC"}})
 	his := bob.Uploads(apitest.Staves(t, 4), nil)
-	bob.Must(apitest.UpdateScore, apitest.Vars{"input": apitest.Vars{"scoreId": bob.Score("His", nil, his), "access": "PUBLIC"}})
+	read, hidden := bob.Score("His", nil, his), bob.Score("His alone", nil)
+	for _, id := range []string{read, hidden} {
+		bob.Must(apitest.UpdateScore, apitest.Vars{"input": apitest.Vars{"scoreId": id, "access": "PUBLIC"}})
+		ada.Mutate("keepScore", "score { id }", apitest.Vars{"scoreId": id})
+	}
+	bob.Must(apitest.UpdateScore, apitest.Vars{"input": apitest.Vars{"scoreId": hidden, "access": "PRIVATE"}})
 	ada.Tags(mine, apitest.Vars{"value": "Violin", "visibility": "PUBLIC"})
 	bob.Tags(mine, apitest.Vars{"value": "theirs", "visibility": "PUBLIC"})
 	ada.Tags(his, apitest.Vars{"value": "mine", "visibility": "PRIVATE"})
@@ -169,6 +174,9 @@ func TestAnArchiveHasEverythingThatIsAUsers(t *testing.T) {
 	require.Len(t, snapshots, 1)
 	assert.Equal(t, opus, snapshots[0]["score"])
 	assert.Len(t, snapshots[0]["pages"], 3)
+	kept := got.lines(t, "keptscores.jsonl")
+	assert.Equal(t, []string{hidden, read}, ids(kept, "score"))
+	assert.Equal(t, []any{nil, "His"}, []any{kept[0]["title"], kept[1]["title"]})
 	items := got.lines(t, "items.jsonl")
 	assert.ElementsMatch(t, []string{mine, again}, ids(items, "id"))
 	for _, i := range items {
@@ -183,7 +191,7 @@ func TestAnArchiveHasEverythingThatIsAUsers(t *testing.T) {
 	assert.ElementsMatch(t, []string{"Violin", "theirs"}, values("itemtags.jsonl"))
 	assert.ElementsMatch(t, []string{"Violin", "mine"}, values("puttags.jsonl"))
 	assert.ElementsMatch(t, []string{mine, his}, ids(got.lines(t, "puttags.jsonl"), "item"))
-	assert.Len(t, got, 1+15+2, "and nothing else")
+	assert.Len(t, got, 1+16+2, "and nothing else")
 	assert.Empty(t, a.List("node.faults"))
 	entries := 2
 	for name := range got {

@@ -47,6 +47,7 @@ func fill(s *apitest.Server) filled {
 	item := ada.Uploads(apitest.Staves(s.T, 1), apitest.Vars{})
 	of := ada.Score("Suite", []string{"slower"}, item)
 	ada.Must(apitest.UpdateScore, apitest.Vars{"input": apitest.Vars{"scoreId": of, "access": "PUBLIC"}})
+	grace.Mutate("keepScore", "score { id }", apitest.Vars{"scoreId": of})
 	first := ada.Snapshot(of, "first")
 	ada.Tags(item, apitest.Vars{"value": "Viola"}, apitest.Vars{"value": "mine", "visibility": "PRIVATE"})
 	ada.Mutate("createArchive", "archive { id }", apitest.Vars{})

@@ -62,6 +62,13 @@ func provokedScores() map[string]map[string]provocation {
 				p.counts("scores", map[string]string{"o": keys.ScoresPK(apitest.GlobalKey(p.T, p.ID)[1]), "s": keys.CountsSK}, "score_count", p.most())
 				return p.Mutate("createScore", "score { id }", apitest.Vars{"title": "t"})
 			}),
+			"Scores of others that are kept, a user": asked(func(p *provoker) *apitest.Answer {
+				p.counts("scores", map[string]string{"o": keys.ScoresPK(apitest.GlobalKey(p.T, p.ID)[1]), "s": keys.CountsSK}, "kept_count", p.most())
+				another := p.User("another@example.com")
+				id := another.Score("theirs", nil)
+				another.Must(apitest.UpdateScore, apitest.Vars{"input": apitest.Vars{"scoreId": id, "access": "LIMITED"}})
+				return p.Mutate("keepScore", "score { id }", apitest.Vars{"scoreId": id})
+			}),
 			"Characters of a title, a score":   scoring(func(p *provoker) apitest.Vars { return apitest.Vars{"title": p.long()} }),
 			"Size of the description, a score": scoring(func(p *provoker) apitest.Vars { return apitest.Vars{"description": p.long()} }),
 			"Pages, a score":                   scoring(func(p *provoker) apitest.Vars { return apitest.Vars{"pages": manyPages(p.most() + 1)} }),

@@ -13,7 +13,7 @@ import "strings"
 //     $forged;
 //   - other projects: $paused, and $full, of which the holder has as many items as one may have;
 //   - dead letters: $letter, $spare;
-//   - scores: $score, $past (the same as of its $snapshot), $fullScore (which may have no more snapshots); items: $file and $page (in use),
+//   - scores: $keptScore (the leaver's, public, and kept by the owner), $score, $past (the same as of its $snapshot), $fullScore (which may have no more snapshots); items: $file and $page (in use),
 //     $spareFile, $lentFile, $withdrawnFile, $ghostFile (which does not exist); $word, which $file is tagged with; uploads: $upload, $unwanted, $lie (which is no image), $parts (of which one part has come);
 //   - $fresh, another text each time, and $it, the object that the way looks for.
 
@@ -137,6 +137,8 @@ var arguments = map[string]string{
 	"Mutation.createScore":     `(input: {title: $fresh})`,
 	"Mutation.updateScore":     `(input: {scoreId: $score, title: $fresh})`,
 	"Mutation.deleteScore":     `(input: {scoreId: $score})`,
+	"Mutation.keepScore":       `(input: {scoreId: $keptScore})`,
+	"Mutation.dropScore":       `(input: {scoreId: $keptScore})`,
 	"Mutation.createSnapshot":  `(input: {scoreId: $score, name: $fresh})`,
 	"Mutation.renameSnapshot":  `(input: {snapshotId: $snapshot, name: $fresh})`,
 	"Mutation.deleteSnapshot":  `(input: {snapshotId: $snapshot})`,
@@ -308,7 +310,7 @@ var ofSome = []string{
 }
 
 // unseen are mutations that change nothing which a snapshot shows, or nothing for some who may send them.
-var unseen = []string{"blockUser", "claimReviews", "endShares", "heartbeat", "openSharedNote", "signUploadPart", "unblockUser"}
+var unseen = []string{"blockUser", "claimReviews", "dropScore", "endShares", "heartbeat", "openSharedNote", "signUploadPart", "unblockUser"}
 
 // someSum is the SHA-256 of something.
 const someSum = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="

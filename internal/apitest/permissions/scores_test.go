@@ -106,6 +106,14 @@ func (w *world) largeScores() {
 	}
 }
 
+// keptScore makes a score that everybody may read and the owner keeps.
+func (w *world) keptScore() {
+	w.T.Helper()
+	w.ids["keptScore"] = w.people["leaver"].Score("A score for everybody", nil)
+	w.people["leaver"].Must(fill(`mutation { updateScore(input: {scoreId: $keptScore, access: PUBLIC}) { score { id } } }`, w.ids), nil)
+	w.owner.Must(fill(`mutation { keepScore(input: {scoreId: $keptScore}) { score { id } } }`, w.ids), nil)
+}
+
 // What the owner is shown of scores for a snapshot.
 const scoresShown = `
 	score(id: $score) { title description access version updatedAt pages { name item { id name setName } } annotations { text } snapshots { name updatedAt } }

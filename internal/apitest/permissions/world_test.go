@@ -75,6 +75,7 @@ func newWorld(t *testing.T, s walkServer, role string) *world {
 	w.fullProject()
 	w.letters()
 	w.largeScores()
+	w.keptScore()
 	w.archive()
 	return w
 }
@@ -220,7 +221,7 @@ func (w *world) snapshot() snapshot {
 	w.T.Helper()
 	const profile = `viewer {
 		id name email version updatedAt notes(last: 3) { nodes { id version } } sharedNotes(last: 3) { edges { permission sharedAt node { id } } }
-		scopes(first: 500) { nodes { id } } projects(first: 500) { nodes { id } } deletedProjects(first: 500) { nodes { projectId state undoUntil } } blockedUsers(first: 500) { nodes { blockedAt } } archives(first: 500) { nodes { id } } scoreCount itemUsage { uploadCount quota } }`
+		scopes(first: 500) { nodes { id } } projects(first: 500) { nodes { id } } deletedProjects(first: 500) { nodes { projectId state undoUntil } } blockedUsers(first: 500) { nodes { blockedAt } } keptScores(first: 500) { edges { keptAt } } archives(first: 500) { nodes { id } } scoreCount itemUsage { uploadCount quota } }`
 	all := w.owner.Must(fill(`{ `+notesShown+scopeShown+projectShown+scoresShown+profile+` }`+notesFragments+scopeFragments, w.ids), nil)
 	part := func(names ...string) string {
 		of := map[string]any{}

@@ -100,6 +100,14 @@ func TestBadInputChangesNoScore(t *testing.T) {
 		many[i] = apitest.Vars{"value": strings.Repeat("x", i+1)}
 	}
 	tags("21 tags", many, apitest.Invalid, "input.tags")
+	theirs, mine := published(bob), published(ada)
+	ada.Mutate("keepScore", "score { id }", apitest.Vars{"scoreId": theirs})
+	for _, m := range []string{"keepScore", "dropScore"} {
+		cases = append(cases, bad{"a note for a score", m, apitest.Vars{"scoreId": note}, apitest.Invalid, "input.scoreId"}, bad{"one's own score", m, apitest.Vars{"scoreId": mine}, apitest.Invalid, "input.scoreId"},
+			bad{"a score as of a snapshot", m, apitest.Vars{"scoreId": apitest.GIDOf("Score", apitest.GlobalKey(t, snapshot)[1:]...)}, apitest.Invalid, "input.scoreId"})
+	}
+	cases = append(cases, bad{"a private score to keep", "keepScore", apitest.Vars{"scoreId": his}, "NOT_FOUND", ""},
+		bad{"a score to keep that is not there", "keepScore", apitest.Vars{"scoreId": apitest.GIDOf("Score", apitest.GlobalKey(t, his)[1], "none")}, "NOT_FOUND", ""})
 	for _, m := range []string{"setItemTags", "removeItemTags"} {
 		var some any = []string{"kept"}
 		if m == "setItemTags" {

@@ -5,7 +5,7 @@ import "github.com/taggie/taggie/internal/apitest"
 // scoresState is everything that the user can see of scores and items.
 func scoresState(c *apitest.Client) string {
 	c.T.Helper()
-	return c.Must(`{ viewer { scoreCount scores { nodes { id title access hash version updatedAt snapshots { id name updatedAt } } } items(all: true) { nodes { id name setName useCount withdrawnAt tags { nodes { value visibility } } } } itemUsage { size claimed uploadCount quota } } }`, nil).Raw()
+	return c.Must(`{ viewer { scoreCount keptScores { edges { scoreId keptAt node { title } } } scores { nodes { id title access hash version updatedAt snapshots { id name updatedAt } } } items(all: true) { nodes { id name setName useCount withdrawnAt tags { nodes { value visibility } } } } itemUsage { size claimed uploadCount quota } } }`, nil).Raw()
 }
 
 // withScore prepares a mutation of ada about a new score of one page, and a snapshot of it.
@@ -15,6 +15,14 @@ func withScore(input func(ada *apitest.Client, score, snapshot string) apitest.V
 		snapshot := ada.Snapshot(id, "first")
 		return ada, input(ada, id, snapshot)
 	}
+}
+
+// published makes a score that everybody may read.
+func published(c *apitest.Client) string {
+	c.T.Helper()
+	id := c.Score("for everybody", nil)
+	c.Must(apitest.UpdateScore, apitest.Vars{"input": apitest.Vars{"scoreId": id, "access": "PUBLIC"}})
+	return id
 }
 
 // withItem prepares a mutation of ada about a new item.
@@ -50,6 +58,20 @@ var scoreMutations = map[string]repeated{
 			return apitest.Vars{"scoreId": score, "expectedVersion": 1}
 		}),
 		selection: "deletedScoreId problem { __typename }", other: apitest.Vars{"expectedVersion": 2}, more: true,
+	},
+	"keepScore": {
+		prepare: func(ada, bob *apitest.Client) (*apitest.Client, apitest.Vars) {
+			return bob, apitest.Vars{"scoreId": published(ada)}
+		},
+		selection: "score { id title }", other: apitest.Vars{"scoreId": apitest.GIDOf("Score", "a", "b")},
+	},
+	"dropScore": {
+		prepare: func(ada, bob *apitest.Client) (*apitest.Client, apitest.Vars) {
+			id := published(ada)
+			bob.Mutate("keepScore", "score { id }", apitest.Vars{"scoreId": id})
+			return bob, apitest.Vars{"scoreId": id}
+		},
+		selection: "droppedScoreId", other: apitest.Vars{"scoreId": apitest.GIDOf("Score", "a", "b")},
 	},
 	"createSnapshot": {
 		prepare: withScore(func(_ *apitest.Client, score, _ string) apitest.Vars {

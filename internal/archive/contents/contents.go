@@ -48,6 +48,7 @@ func Of(s Sources) archive.Contents {
 		{Name: "efforts.jsonl", Holds: "what you have finished in these projects", Lines: s.efforts},
 		{Name: "scores.jsonl", Holds: "your scores, with their pages and annotations", Lines: s.scores},
 		{Name: "snapshots.jsonl", Holds: "the snapshots of your scores", Lines: s.snapshots},
+		{Name: "keptscores.jsonl", Holds: "the scores of others that you keep; the title of those that you can read", Lines: s.keptScores},
 		{Name: "items.jsonl", Holds: "your items", Lines: s.items},
 		{Name: "itemtags.jsonl", Holds: "the tags on your items, with who put them there", Lines: s.itemTags},
 		{Name: "puttags.jsonl", Holds: "the tags that you have put on your items, and on those of others that you can read", Lines: s.tagsPut},

@@ -130,6 +130,35 @@ func (s Sources) snapshots(ctx context.Context, id archive.UserID, emit archive.
 	})
 }
 
+type keptLine struct {
+	Score  string    `json:"score"`
+	Title  *string   `json:"title"`
+	KeptAt time.Time `json:"keptAt"`
+}
+
+// keptScores tells the scores of others that the user keeps, also those that are gone or private now.
+func (s Sources) keptScores(ctx context.Context, id archive.UserID, emit archive.Emit) error {
+	return each(few, func(w page.Window) (page.Slice[score.Kept], error) { return s.Scores.ListKept(ctx, id, w) }, func(all []score.Kept) error {
+		refs := make([]score.Ref, len(all))
+		for i, k := range all {
+			refs[i] = k.Score
+		}
+		scores, errs := s.Scores.ListByID(ctx, refs)
+		for i, k := range all {
+			line := keptLine{scoreGID(k.Score), &scores[i].Title, k.At.UTC()}
+			if err := of(errs, i); fault.Is(err, fault.NotFound) {
+				line.Title = nil
+			} else if err != nil {
+				return err
+			}
+			if err := emit(line); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 type itemLine struct {
 	ID        string     `json:"id"`
 	Name      string     `json:"name"`

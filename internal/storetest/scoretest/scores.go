@@ -44,6 +44,8 @@ func Suite(t *testing.T, open Open) {
 		"a snapshot goes while it is restored":       snapshotGoneWhileRestored,
 		"who may not read a score sees no snapshots": snapshotsHidden,
 		"widened access shows nothing from before":   widenedAccess,
+		"scores of others are kept":                  scoresKept,
+		"a score is kept once per key":               keptOnce,
 	})
 	Together(t, open)
 }
@@ -53,6 +55,7 @@ func Together(t *testing.T, open Open) {
 	storetest.Run(t, open.World, map[string]func(*testing.T, *World){
 		"a score is deleted with everything":          scoreDeleted,
 		"many writers at once":                        scoreWriters,
+		"scores are kept and dropped at once":         keptTogether,
 		"many writers change much at once":            scoreLargeWriters,
 		"a snapshot is renamed":                       snapshotRenamed,
 		"a snapshot is deleted":                       snapshotDeleted,
@@ -68,6 +71,7 @@ func ScoreLimits(t *testing.T, open Open) {
 	storetest.Run(t, open.World, map[string]func(*testing.T, *World){
 		"a score of many pages and annotations": largeScore,
 		"a score has so many snapshots":         snapshotsBounded,
+		"a user keeps so many scores":           keptBounded,
 	})
 }
 
