@@ -38,6 +38,9 @@ var (
 	// IndexLookup finds entities by what they have in an index.
 	IndexLookup = index{name: "index_lookup", prefixed: true, PK: "_scope_index_name", SK: "_index_key"}
 
+	// ScoresByTitle finds the public scores of everybody by their titles. Other scores are not in it.
+	ScoresByTitle = index{name: "scores_by_title", prefixed: true, PK: "public_letter", SK: "title_order", partial: true}
+
 	// TagsByValue, TagsByLetter and TagsByFile are what tags on items are searched by.
 	TagsByValue  = index{name: "tags_by_value", prefixed: true, PK: "queryId", SK: "valueOrder", partial: true}
 	TagsByLetter = index{name: "tags_by_letter", prefixed: true, PK: "letterId", SK: "valueOrder", partial: true}

@@ -44,13 +44,15 @@ func (db *DB) Tables() []dynamodb.CreateTableInput {
 	relations.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(ReverseRelationships, all)}
 	entries := db.newTable(IndexEntries, IndexLookup)
 	entries.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(IndexLookup, all)}
+	scores := db.newTable(ScoresTable, ScoresByTitle)
+	scores.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(ScoresByTitle, onlyKeys)}
 	tags := db.newTable(TagsTable, TagsByValue, TagsByLetter, TagsByFile, TagsByAuthor)
 	// The rest of a tag is in the row that the index leads to.
 	found := &types.Projection{ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{FormatAttribute, "authorUserId", "fileUniqueId", "owner", "score", "via", "value"}}
 	tags.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{
 		db.newIndex(TagsByValue, found), db.newIndex(TagsByLetter, found), db.newIndex(TagsByFile, found), db.newIndex(TagsByAuthor, onlyKeys),
 	}
-	return []dynamodb.CreateTableInput{notes, entities, relations, entries, db.newTable(ScoresTable), tags}
+	return []dynamodb.CreateTableInput{notes, entities, relations, entries, scores, tags}
 }
 
 // newTable returns a table, still without the indexes, with the attributes by which it and they sort.

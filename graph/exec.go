@@ -1253,6 +1253,7 @@ type ComplexityRoot struct {
 		Note          func(childComplexity int, id gid.ID) int
 		OnlineCount   func(childComplexity int) int
 		Project       func(childComplexity int, id gid.ID) int
+		PublicScores  func(childComplexity int, titlePrefix string, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Scope         func(childComplexity int, id gid.ID) int
 		Score         func(childComplexity int, id gid.ID, snapshot *gid.ID) int
 		TaggedItems   func(childComplexity int, beginsWith string, authorID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) int
@@ -2208,6 +2209,7 @@ type QueryResolver interface {
 	DeadLetters(ctx context.Context, first int) ([]model.DeadLetter, error)
 	Score(ctx context.Context, id gid.ID, snapshot *gid.ID) (*model.Score, error)
 	UploadedParts(ctx context.Context, itemID gid.ID) ([]score.Part, error)
+	PublicScores(ctx context.Context, titlePrefix string, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.ScoreConnection, error)
 	ItemTags(ctx context.Context, beginsWith string, authorID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[filetag.ItemTag], error)
 	TaggedItems(ctx context.Context, beginsWith string, authorID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.TaggedItemConnection, error)
 	ItemTagValues(ctx context.Context, beginsWith string, authorID *gid.ID, first int) ([]filetag.ValueCount, error)
@@ -7142,6 +7144,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Project(childComplexity, args["id"].(gid.ID)), true
+	case "Query.publicScores":
+		if e.ComplexityRoot.Query.PublicScores == nil {
+			break
+		}
+
+		args, err := ec.field_Query_publicScores_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.PublicScores(childComplexity, args["titlePrefix"].(string), args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "Query.scope":
 		if e.ComplexityRoot.Query.Scope == nil {
 			break
@@ -9739,6 +9752,18 @@ type Query {
   ): Score
   "The parts of an upload of the caller that have arrived, by number. A client that was interrupted continues after them."
   uploadedParts("See ` + "`" + `ItemUpload.itemId` + "`" + `." itemId: ID!): [UploadedPart!] @listSize(assumedSize: 50) @atMost(elements: 320)
+  """
+  The public scores of everybody whose titles begin with a text, ordered by title without regard to case. Eventually consistent: for a moment, a score
+  that was published or renamed may be missing. A score that is no longer public is never shown. For everybody.
+  """
+  publicScores(
+    "At least one character that is no space. Case and normal form do not matter, accents do."
+    titlePrefix: String!
+    first: Int
+    after: Cursor
+    last: Int
+    before: Cursor
+  ): ScoreConnection
   """
   Tags on items that begin with a text, ordered by value, for completion while typing. Without ` + "`" + `authorId` + "`" + `, this searches
   the tags everybody may see: the public tags on items that are pages of public scores. With ` + "`" + `authorId` + "`" + `, it searches
@@ -19838,6 +19863,52 @@ func (ec *executionContext) field_Query_project_args(ctx context.Context, rawArg
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_publicScores_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "titlePrefix",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["titlePrefix"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
 	return args, nil
 }
 
@@ -36580,6 +36651,50 @@ func (ec *executionContext) fieldContext_Query_uploadedParts(ctx context.Context
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_uploadedParts_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_publicScores(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_publicScores(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().PublicScores(ctx, fc.Args["titlePrefix"].(string), fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ScoreConnection) graphql.Marshaler {
+			return ec.marshalOScoreConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐScoreConnection(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_publicScores(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ScoreConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_publicScores_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -64334,6 +64449,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_uploadedParts(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "publicScores":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_publicScores(ctx, field)
 				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}

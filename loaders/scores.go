@@ -26,6 +26,14 @@ type scoreLoaders struct {
 	ScoresOf    *Loader[ScoresOf, page.Slice[score.Score]]
 	ScoreCounts *Loader[user.ID, int]
 	KeptBy      *Loader[ListOf, page.Slice[score.Kept]]
+	// Public scores of everybody by their titles.
+	PublicScores *Loader[PublicScores, page.Slice[score.Score]]
+}
+
+// PublicScores asks for a page of the public scores that are found by the beginning of their titles.
+type PublicScores struct {
+	Prefix string
+	Window page.Window
 }
 
 // ScoresOf asks for a page of a user's scores.
@@ -57,6 +65,9 @@ func newScoreLoaders(r *response, scores *score.Service, items *score.Items) sco
 		ScoreCounts: registerList(r, "scoreCounts", scores.Count),
 		KeptBy: registerList(r, "keptBy", func(ctx context.Context, k ListOf) (page.Slice[score.Kept], error) {
 			return scores.ListKept(ctx, k.User, k.Window)
+		}),
+		PublicScores: registerList(r, "publicScores", func(ctx context.Context, k PublicScores) (page.Slice[score.Score], error) {
+			return scores.FindPublic(ctx, k.Prefix, k.Window)
 		}),
 	}
 }

@@ -103,10 +103,28 @@ func (r users) Scores(ctx context.Context, u *user.User, public bool, first *int
 	if err != nil {
 		return nil, err
 	}
+	return r.scoreList(ctx, o, slice, sel), nil
+}
+
+func (q query) PublicScores(ctx context.Context, titlePrefix string, first *int, after *page.Cursor, last *int, before *page.Cursor) (*model.ScoreConnection, error) {
+	sel := selected(ctx, "ScoreConnection")
+	o, err := q.open(ctx, sel, page.Args{First: first, After: after, Last: last, Before: before}, "Query.publicScores", titlePrefix)
+	if err != nil {
+		return nil, err
+	}
+	slice, err := loaders.From(ctx).PublicScores.LoadNow(ctx, loaders.PublicScores{Prefix: titlePrefix, Window: o.Window})
+	if err != nil {
+		return nil, err
+	}
+	return q.scoreList(ctx, o, slice, sel), nil
+}
+
+// scoreList shows a page of scores, and reads what is selected below them.
+func (r *Resolver) scoreList(ctx context.Context, o page.Opened, slice page.Slice[score.Score], sel selection) *model.ScoreConnection {
 	r.scoresAhead(ctx, asNow(slice.Items), sel.items("ScoreEdge", "Score", "Node"))
 	return &model.ScoreConnection{Connection: page.Connect(o, slice, func(p page.Position, s score.Score) model.ScoreEdge {
 		return model.ScoreEdge{Position: p, Node: model.Score{Score: s}}
-	})}, nil
+	})}
 }
 
 func (users) ScoreCount(ctx context.Context, u *user.User) (*int, error) {

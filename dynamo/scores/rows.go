@@ -176,6 +176,8 @@ var scoreRows = dynamo.LayoutOf(
 	dynamo.OfWhole("version", func(r *scoreRecord) *int { return &r.Version }),
 	dynamo.Optional(dynamo.OfWhole("shown_from", func(r *scoreRecord) *int { return &r.ShownFrom })),
 	dynamo.Optional(dynamo.OfWhole("s_hidden", func(r *scoreRecord) *int { return &r.Hidden })),
+	dynamo.IndexKey(dynamo.ScoresByTitle.PK, func(r *scoreRecord) string { return placeOf(r.Score).letter }),
+	dynamo.IndexKey(dynamo.ScoresByTitle.SK, func(r *scoreRecord) string { return placeOf(r.Score).order }),
 )
 
 // scoreRow is the row of a new score.

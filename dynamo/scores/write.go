@@ -92,7 +92,7 @@ func (db Store) UpdateScore(ctx context.Context, before, after score.Score, text
 		":data": scoreData(after), ":after": dynamo.Number(int64(after.Version)), ":attempt": dynamo.Str(attempt)}) {
 		isCurrent.Values[name] = v
 	}
-	hide(&isCurrent, before, after)
+	removing(&isCurrent, append(placeOf(&after).put(&isCurrent), hide(&isCurrent, before, after)...)...)
 	was := before.Access
 	if before.Version == dynamo.FirstVersion && after.Access == score.Public {
 		was = score.Private // beside the row of another program there is none that tells that it is public
@@ -103,12 +103,12 @@ func (db Store) UpdateScore(ctx context.Context, before, after score.Score, text
 }
 
 // hide changes which snapshots others than the owner see, where that changes. Those that they do not see from now on are counted by how many there
-// are, which is a condition.
-func hide(a *dynamo.Action, before, after score.Score) {
+// are, which is a condition. It returns the attributes that are to be removed.
+func hide(a *dynamo.Action, before, after score.Score) (removed []string) {
 	switch {
 	case before.ShownFrom == after.ShownFrom:
 	case after.ShownFrom == 0:
-		a.Update += " REMOVE shown_from, s_hidden"
+		return []string{"shown_from", "s_hidden"}
 	default:
 		a.Update += ", shown_from = :from, s_hidden = :hidden"
 		a.Values[":from"], a.Values[":hidden"] = dynamo.Number(int64(after.ShownFrom)), dynamo.Number(int64(after.Hidden))
@@ -118,6 +118,7 @@ func hide(a *dynamo.Action, before, after score.Score) {
 		}
 		a.Condition += " AND " + counted
 	}
+	return nil
 }
 
 // DeleteScore removes the row of a score, by which everything else of it becomes nobody's.

@@ -67,6 +67,7 @@ var rules = []struct {
 	{regexp.MustCompile(`^(relationship_entries(/reverse_relationships)?|index_entries) (<id>|taggie):User:<id>$`), ByLabeller, false},
 	{regexp.MustCompile(`^(relationship_entries(/reverse_relationships)?|index_entries) <id>:(ProjectItem|ProjectItemEffort):`), ByItemInHand, false},
 	{regexp.MustCompile(`^(relationship_entries(/reverse_relationships)?|index_entries(/index_lookup)?) `), ByProject, false},
+	{regexp.MustCompile(`^scores/scores_by_title `), Fixed, false},
 	{regexp.MustCompile(`^scores `), ByLabeller, false},
 	{regexp.MustCompile(`^tags(/[a-z_]+)? (<prefix>|~layout.*)$`), Fixed, false},
 	{regexp.MustCompile(`^tags(/[a-z_]+)? `), ByLabeller, false},

@@ -29,6 +29,7 @@ func TestKeysAreClassifiedByWhatThereIsMoreOf(t *testing.T) {
 		{"relationship_entries", "", project + ":User:" + id, "", capacity.Class{Name: "relationship_entries <id>:User:<id>", Spread: capacity.ByLabeller}},
 		{"relationship_entries", "reverse_relationships", project + ":Category:" + id, "", capacity.Class{Name: "relationship_entries/reverse_relationships <id>:Category:<id>", Spread: capacity.ByProject}},
 		{"index_entries", "", project + ":ProjectItem:" + id, "", capacity.Class{Name: "index_entries <id>:ProjectItem:<id>", Spread: capacity.ByItemInHand}},
+		{"scores", "scores_by_title", "PUBLIC:s", "", capacity.Class{Name: "scores/scores_by_title PUBLIC:s", Spread: capacity.Fixed}},
 		{"scores", "", "it:68yjpWHe5EOEnN6vv3UL1w==", "summary", capacity.Class{Name: "scores it:<id>", Spread: capacity.ByLabeller}},
 		{"tags", "tags_by_value", "bi", "", capacity.Class{Name: "tags/tags_by_value <prefix>", Spread: capacity.Fixed}},
 		{"tags", "tags_by_value", "bi#" + id, "", capacity.Class{Name: "tags/tags_by_value <prefix>#<id>", Spread: capacity.ByLabeller}},

@@ -17,6 +17,7 @@ import (
 	"github.com/taggie/taggie/dynamo/filetags"
 	truth "github.com/taggie/taggie/dynamo/labelling"
 	"github.com/taggie/taggie/dynamo/projects"
+	"github.com/taggie/taggie/dynamo/scores"
 	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/app"
 	"github.com/taggie/taggie/internal/config"
@@ -27,10 +28,11 @@ import (
 	"github.com/taggie/taggie/internal/queue"
 )
 
-// RebuildCommand rebuilds queues and statistics, the list of users, or what archives are found by.
+// RebuildCommand rebuilds queues and statistics, the list of users, or what archives or public scores are found by.
 type RebuildCommand struct {
 	Users    bool   `xor:"which" required:"" help:"The list of users, for administrators. Users who are in it stay so."`
 	Archives bool   `xor:"which" required:"" help:"The lists of entities and tags from which archives of users are written. What is in them stays so."`
+	Scores   bool   `xor:"which" required:"" help:"The places of public scores, by which they are found by their titles. Those that are right stay so."`
 	Project  string `xor:"which" required:"" help:"Id of the project, as the API gives it."`
 	All      bool   `xor:"which" required:"" help:"All projects there are. Labellers wait while their project is rebuilt."`
 }
@@ -43,13 +45,16 @@ const (
 )
 
 // Run rebuilds queues and statistics, beside running servers or without any. Meanwhile nothing is handed out in the projects. Or it puts into the list
-// of users who is not in it, or entities and tags into the lists from which archives are written.
+// of users who is not in it, entities and tags into the lists from which archives are written, or public scores where they are found.
 func (c RebuildCommand) Run(ctx context.Context, t *Terminal) error {
 	if c.Users {
 		return rebuildUsers(ctx, t)
 	}
 	if c.Archives {
 		return rebuildArchives(ctx, t)
+	}
+	if c.Scores {
+		return rebuildScores(ctx, t)
 	}
 	var one project.ID
 	if !c.All {
@@ -102,6 +107,14 @@ func rebuildArchives(ctx context.Context, t *Terminal) error {
 		}
 		put, err := filetags.Store{DB: s.DB}.IndexSets(ctx)
 		_, printed = fmt.Fprintf(t.Stdout, "Looked at %d sets of tags on items. %d of them were not in the list of their author.\n", put.Sets, put.Indexed)
+		return errors.Join(err, printed)
+	})
+}
+
+func rebuildScores(ctx context.Context, t *Terminal) error {
+	return withStores(ctx, t, func(s *app.Stores) error {
+		done, err := scores.Store{DB: s.DB}.IndexScores(ctx)
+		_, printed := fmt.Fprintf(t.Stdout, "Looked at %d public scores. %d scores were not where they are found.\n", done.Public, done.Indexed)
 		return errors.Join(err, printed)
 	})
 }

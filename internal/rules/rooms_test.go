@@ -21,7 +21,7 @@ const module = "github.com/taggie/taggie"
 // domain services → interfaces ← dynamo, blob, edge. An edge that is not here fails the test; adding one is a decision.
 var rooms = map[string][]string{
 	"":             {"internal/cli"},
-	"internal/cli": {"dynamo/entities", "dynamo/filetags", "dynamo/labelling", "dynamo/projects", "dynamo/users", "internal/app", "internal/config", "internal/demo", "internal/embedded/backup", "internal/fault", "internal/gid", "internal/labelling", "internal/project", "internal/queue", "internal/score", "internal/user"},
+	"internal/cli": {"dynamo/entities", "dynamo/filetags", "dynamo/labelling", "dynamo/projects", "dynamo/scores", "dynamo/users", "internal/app", "internal/config", "internal/demo", "internal/embedded/backup", "internal/fault", "internal/gid", "internal/labelling", "internal/project", "internal/queue", "internal/score", "internal/user"},
 	"internal/app": {"*"}, // it wires all rooms
 
 	"console":   {},
@@ -40,7 +40,7 @@ var rooms = map[string][]string{
 	"dynamo/uses":       {"dynamo", "dynamo/keys", "internal/idempotency", "internal/project", "internal/score"},
 	"dynamo/projects":   {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/users", "dynamo/uses", "internal/entity", "internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/score", "internal/task"},
 	"dynamo/labelling":  {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/projects", "internal/entity", "internal/fault", "internal/idempotency", "internal/labelling", "internal/project"},
-	"dynamo/scores":     {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/outbox", "dynamo/projects", "dynamo/uses", "internal/event", "internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/project", "internal/score", "internal/task"},
+	"dynamo/scores":     {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/outbox", "dynamo/projects", "dynamo/uses", "internal/event", "internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/retry", "internal/score", "internal/task"},
 	"dynamo/filetags":   {"dynamo", "dynamo/keys", "dynamo/scores", "dynamo/uses", "internal/filetag", "internal/idempotency", "internal/page", "internal/score", "internal/tag", "internal/task"},
 	"dynamo/archives":   {"dynamo", "dynamo/keys", "dynamo/users", "internal/archive", "internal/fault", "internal/idempotency", "internal/page", "internal/task"},
 	"dynamo/dynamotest": {"*"},
@@ -55,7 +55,7 @@ var rooms = map[string][]string{
 	"internal/labelling":        {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/tag", "internal/task", "internal/user", "internal/viewer"}, // what happens to the items of projects, told with who did it, and the task that removes them
 	"internal/note":             {"internal/domain", "internal/event", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/viewer"},
 	"internal/project":          {"internal/domain", "internal/fault", "internal/idempotency", "internal/jsontext", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/task", "internal/viewer"},
-	"internal/score":            {"internal/domain", "internal/event", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/task", "internal/viewer"}, // into projects items are imported
+	"internal/score":            {"internal/casefold", "internal/domain", "internal/event", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/task", "internal/viewer"}, // into projects items are imported
 	"internal/tag":              {"internal/casefold", "internal/fault", "internal/limit", "internal/viewer"},
 	"internal/task":             {},
 	"internal/user":             {"internal/casefold", "internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/viewer"},

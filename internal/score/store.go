@@ -31,6 +31,9 @@ type Reader interface {
 	SnapshotsByID(ctx context.Context, ids []SnapshotID) ([]Snapshot, []error)
 	// ListScores lists an owner's scores by id: all of them, or the public ones alone.
 	ListScores(ctx context.Context, owner UserID, public bool, w page.Window) (page.Slice[Score], error)
+	// FindPublicScores lists the public scores of everybody whose folded titles begin with a folded text that is not empty, by folded title. Each is as it
+	// is at the time of the read, and public; one that became so moments before may be missing.
+	FindPublicScores(ctx context.Context, begin string, w page.Window) (page.Slice[Score], error)
 	// ArePublic reports of each score whether there is one that is listed for everybody, in the order of refs.
 	ArePublic(ctx context.Context, refs []Ref) ([]bool, []error)
 	// CountScores returns how many scores each owner has, in the order of owners.

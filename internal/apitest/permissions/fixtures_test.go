@@ -40,6 +40,7 @@ var arguments = map[string]string{
 	"Project.keywordCompletions": `(prefix: "secret")`,
 
 	"Query.score":         `(id: $score)`,
+	"Query.publicScores":  `(titlePrefix: "a score for")`,
 	"Query.uploadedParts": `(itemId: $parts)`,
 	"User.items":          `(all: true, first: 500)`,
 	"Query.itemTags":      `(beginsWith: $word, authorId: $owner)`,

@@ -173,3 +173,20 @@ func TestRebuildPutsEntitiesAndTagsIntoTheListsOfArchives(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, want, out, "without one")
 }
+
+func TestRebuildPutsPublicScoresWhereTheyAreFound(t *testing.T) {
+	t.Parallel()
+	env := []string{"TAGGIE_DATA=" + t.TempDir()}
+	s, stop := start(t, env, apitest.FreePort(t))
+	ada := signedUp(s, env, "ada@example.com")
+	ada.Must(apitest.UpdateScore, apitest.Vars{"input": apitest.Vars{"scoreId": ada.Score("Sonata", nil), "access": "PUBLIC"}})
+	ada.Score("Suite", nil)
+	const want = "Looked at 1 public scores. 0 scores were not where they are found.\n"
+	out, err := apitest.Run(t, env, cli.RebuildCommand{Scores: true}.Run)
+	require.NoError(t, err)
+	assert.Equal(t, want, out, "beside a server")
+	stop()
+	out, err = apitest.Run(t, env, cli.RebuildCommand{Scores: true}.Run)
+	require.NoError(t, err)
+	assert.Equal(t, want, out, "without one")
+}

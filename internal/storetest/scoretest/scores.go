@@ -46,6 +46,7 @@ func Suite(t *testing.T, open Open) {
 		"widened access shows nothing from before":   widenedAccess,
 		"scores of others are kept":                  scoresKept,
 		"a score is kept once per key":               keptOnce,
+		"public scores are found by their titles":    publicFound,
 	})
 	Together(t, open)
 }
