@@ -32,9 +32,10 @@ func TestRelationsBetweenScopes(t *testing.T) {
 	sees := func(who *apitest.Client, of, list string, want ...any) {
 		t.Helper()
 		a := who.Must(query, apitest.Vars{"e": of})
-		assert.Equal(t, want, a.List("entity."+list+".edges"), "%s", a.Body)
+		edges := a.List("entity." + list + ".edges")
+		assert.ElementsMatch(t, want, edges, "%s", a.Body) // two with the same place come in any order
 		for i, node := range a.List("entity." + list + ".nodes") {
-			assert.Equal(t, want[i].(map[string]any)["node"] == nil, node == nil)
+			assert.Equal(t, edges[i].(map[string]any)["node"] == nil, node == nil)
 		}
 	}
 	nothing := map[string]any{}
