@@ -11318,7 +11318,10 @@ type EntityIndex {
   where: [EntityIndexCondition!]! @atMost(elements: 5)
   "The top-level attributes that ` + "`" + `IndexedEntityEdge.attributes` + "`" + ` has."
   carries: [String!]! @atMost(elements: 10)
-  "False while existing entities are being indexed, which takes a minute or more. Until then ` + "`" + `lookup` + "`" + ` is UNAVAILABLE."
+  """
+  False while existing entities are being indexed, which takes a minute or more, and moments if there was never an entity of the type. Until then
+  ` + "`" + `lookup` + "`" + ` is UNAVAILABLE.
+  """
   ready: Boolean!
   "How many entities have been looked at so far."
   progress: Int!

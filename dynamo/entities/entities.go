@@ -39,6 +39,20 @@ func (db Store) PutEntity(ctx context.Context, before *entity.Entity, after enti
 	})
 }
 
+// PutFirstEntity creates an entity of a type that the scope has not noted, and notes it, on condition of the version of the scope. The row of the
+// scope is shared, but only until the type is noted.
+//
+// Index: primary. Key: as PutEntity, and _id = <scope> AND _scope_type_key = taggie:Scope~<shard> on condition of the version. Cost: as
+// PutEntity, with 1 row more.
+func (db Store) PutFirstEntity(ctx context.Context, in entity.Scope, e entity.Entity, relations map[string][]entity.Object, once idempotency.Key) error {
+	actions, err := db.putActions(nil, e)
+	if err != nil {
+		return err
+	}
+	actions = append(actions, noteType(in, e.Type))
+	return db.Spend(allowedEntities, e.Scope, 1, func() error { return db.putWith(ctx, e.ID, actions, relations, once) })
+}
+
 // putWith carries out actions, and the change of relations that comes with them.
 func (db Store) putWith(ctx context.Context, id entity.ID, actions []dynamo.Action, relations map[string][]entity.Object, once idempotency.Key) error {
 	if len(relations) == 0 {

@@ -21,9 +21,9 @@ var fullRelation = entity.Relation{
 var fullScopeMember = entity.Member{Scope: "s", User: "u1", Role: entity.WriterRole, AddedAt: dynamotest.FullTime}
 
 var fullScope = entity.Scope{
-	ID: "s", Name: "Songs", Version: 3, CreatedAt: dynamotest.FullTime, UpdatedAt: dynamotest.FullTime.Add(time.Second),
+	ID: "s", Name: "Songs", Types: map[string]bool{"Song": true}, Version: 3, CreatedAt: dynamotest.FullTime, UpdatedAt: dynamotest.FullTime.Add(time.Second),
 	Indexes: []entity.Index{{Name: "n", Type: "Song", Path: []string{"a", "b"}, Kind: "TEXT", ThenBy: []entity.Part{{Path: []string{"c"}, Kind: "NUMBER"}},
-		Where: []entity.Where{{Path: []string{"d"}, Equals: json.Number("1.5"), Is: dynamotest.Ptr(true), Exists: dynamotest.Ptr(false)}, {Path: []string{"e"}, Equals: "f"}}, Carries: []string{"g"}, DeclaredAt: dynamotest.FullTime, Ready: true, RemovedAt: dynamotest.FullTime.Add(time.Second), Done: 4, Pass: 2, At: "p"}},
+		Where: []entity.Where{{Path: []string{"d"}, Equals: json.Number("1.5"), Is: dynamotest.Ptr(true), Exists: dynamotest.Ptr(false)}, {Path: []string{"e"}, Equals: "f"}}, Carries: []string{"g"}, DeclaredAt: dynamotest.FullTime, Fresh: true, Ready: true, RemovedAt: dynamotest.FullTime.Add(time.Second), Done: 4, Pass: 2, At: "p"}},
 }
 
 var fullDeletion = entities.Deletion{ID: "d1", Entity: fullRelation.Subject, Key: entities.EntityKey(fullRelation.Subject), At: dynamotest.FullTime}

@@ -3,6 +3,7 @@ package entities
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -93,8 +94,15 @@ func updateScope(before, after entity.Scope) dynamo.Action {
 			":next": dynamo.Number(int64(after.Version)), ":change": dynamo.Str(uuid.NewString())},
 		Failed: scopeConflict(before.Role),
 	}
+	if fresh := newlyFresh(before, after); fresh != "" {
+		a.Condition = "#meta.#version = :version AND attribute_not_exists(#types.#fresh) OR #meta.#change = :change"
+		a.Names["#types"], a.Names["#fresh"] = typesAttribute, fresh
+	}
 	row, removes := scopeRows.Row(&after), []string(nil)
 	for _, name := range scopeRows.Names() {
+		if name == typesAttribute { // others add to it meanwhile
+			continue
+		}
 		a.Names["#"+name] = name
 		if value, there := row[name]; there {
 			a.Values[":"+name] = value
@@ -191,4 +199,14 @@ func listMine[T interface{ GlobalID() entity.ScopeID }](ctx context.Context, db 
 		}
 		return kept, nil
 	}, func(s T) string { return string(s.GlobalID()) })
+}
+
+// newlyFresh returns the type of the index that a change declares as fresh, "" for none.
+func newlyFresh(before, after entity.Scope) string {
+	for _, x := range after.Indexes {
+		if x.Fresh && !slices.ContainsFunc(before.Indexes, func(was entity.Index) bool { return was.Name == x.Name }) {
+			return x.Type
+		}
+	}
+	return ""
 }

@@ -125,6 +125,7 @@ var declarationRows = dynamo.LayoutOf(
 	dynamo.Optional(dynamo.OfMaps("where", func(x *entity.Index) *[]entity.Where { return &x.Where }, whereRows)),
 	dynamo.Optional(dynamo.OfTexts("carries", func(x *entity.Index) *[]string { return &x.Carries })),
 	dynamo.OfInstant("declared_at", func(x *entity.Index) *time.Time { return &x.DeclaredAt }),
+	dynamo.Optional(dynamo.OfFlag("fresh", func(x *entity.Index) *bool { return &x.Fresh })),
 	dynamo.OfFlag("ready", func(x *entity.Index) *bool { return &x.Ready }),
 	dynamo.OfWhole("done", func(x *entity.Index) *int { return &x.Done }),
 	dynamo.OfWhole("pass", func(x *entity.Index) *int { return &x.Pass }),
@@ -136,6 +137,7 @@ var declarationRows = dynamo.LayoutOf(
 var scopeRows = dynamo.LayoutOf(
 	dynamo.OfText("name", func(s *entity.Scope) *string { return &s.Name }),
 	dynamo.OfMaps("indexes", func(s *entity.Scope) *[]entity.Index { return &s.Indexes }, declarationRows),
+	dynamo.RowAttribute[entity.Scope]{Name: typesAttribute, Read: readTypes},
 	dynamo.Optional(dynamo.OfText("created_by", func(s *entity.Scope) *entity.UserID { return &s.CreatedBy })),
 	dynamo.Optional(dynamo.OfText("deletion", func(s *entity.Scope) *domain.DeletionState { return &s.Deletion.State })),
 	dynamo.Optional(dynamo.OfText("deleted_by", func(s *entity.Scope) *entity.UserID { return &s.Deletion.By })),
@@ -143,16 +145,48 @@ var scopeRows = dynamo.LayoutOf(
 	dynamo.Optional(dynamo.OfInstant("undo_until", func(s *entity.Scope) *time.Time { return &s.Deletion.UndoUntil })),
 )
 
+// typesAttribute of a scope has the types of its entities as a map. Only [Store.PutFirstEntity] writes it after the scope was made.
+const typesAttribute = "types"
+
+func readTypes(s *entity.Scope, v dynamo.Value) error {
+	s.Types = map[string]bool{}
+	return v.Object(func(name []byte, _ dynamo.Value) error {
+		s.Types[string(name)] = true
+		return nil
+	})
+}
+
+func typesOf(s *entity.Scope) types.AttributeValue {
+	noted := dynamo.Attrs{}
+	for typ := range s.Types {
+		noted[typ] = &types.AttributeValueMemberBOOL{Value: true}
+	}
+	return &types.AttributeValueMemberM{Value: noted}
+}
+
+// noteType adds a type to those of a scope that is as it was read. The version stays: nobody sees the types.
+func noteType(in entity.Scope, typ string) dynamo.Action {
+	return dynamo.Action{
+		Table: dynamo.EntitiesMaster, Key: scopeKey(in.ID), Update: "SET #types.#type = :yes", Condition: "#meta.#version = :version",
+		Names:  map[string]string{"#types": typesAttribute, "#type": typ, "#meta": "_meta", "#version": "version"},
+		Values: dynamo.Attrs{":yes": &types.AttributeValueMemberBOOL{Value: true}, ":version": dynamo.Number(int64(in.Version))},
+		Failed: func(dynamo.Attrs) error { return &entity.VersionConflict{} },
+	}
+}
+
 // scopeRow is the row of a new scope, whose first member is its first owner.
 func scopeRow(s entity.Scope) dynamo.Attrs {
 	row := EntityRow(scopeKey(s.ID), Header{ID: scopeID(s.ID), Version: s.Version, Created: s.CreatedAt, Updated: s.UpdatedAt}, scopeRows.Row(&s))
 	row["_meta"] = &types.AttributeValueMemberM{Value: dynamo.Attrs{"version": dynamo.Number(int64(s.Version)), "members": dynamo.Number(1), "owners": dynamo.Number(1)}}
+	if s.Types != nil {
+		row[typesAttribute] = typesOf(&s)
+	}
 	return row
 }
 
 // decodeScope reads the row of a scope that is not being deleted.
 func decodeScope(item dynamo.Item, s *entity.Scope) error {
-	s.Indexes = nil
+	s.Indexes, s.Types = nil, nil
 	h, err := DecodeOwn(scopeRows, item, s)
 	if err == nil && !h.Deleting.IsZero() {
 		err = dynamo.ErrMissing

@@ -120,6 +120,8 @@ type Scope struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	Indexes   []Index
+	// Types are those of which there may be entities; nil where that is not known. The first entity of a type adds it, which is no new version.
+	Types     map[string]bool
 	CreatedBy UserID // "" of a scope from before this was kept
 	Deletion  domain.Deletion
 	Role      Role // of the viewer
@@ -153,6 +155,8 @@ type Index struct {
 	Where      []Where  // what the entities have to meet, all of it
 	Carries    []string // names of attributes that entries have, too
 	DeclaredAt time.Time
+	// Fresh says that there was no entity of the type when the index was declared; see [Service.DeclareIndex].
+	Fresh bool
 	// Ready is false while the entities that existed before are being indexed.
 	Ready bool
 	// Done is how many entities the rebuild has looked at.

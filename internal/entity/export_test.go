@@ -3,7 +3,10 @@ package entity
 import "context"
 
 // What only the tests use that see this room from outside.
-const ProgressAfter = progressAfter
+const (
+	ProgressAfter = progressAfter
+	TypesNoted    = typesNoted
+)
 
 var (
 	Invalid  = invalid

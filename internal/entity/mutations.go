@@ -131,7 +131,11 @@ func (s *Service) put(ctx context.Context, scope Scope, before *Entity, after En
 	after.Index = scope.entries(after)
 	scope.changed(before, after.Index)
 	scope.show(&after)
-	return after, s.o.Store.PutEntity(ctx, before, after, relations, once.With(after.Scope, after.Type, after.ID.ID))
+	once = once.With(after.Scope, after.Type, after.ID.ID)
+	if before == nil && scope.isFresh(after.Type) {
+		return after, s.o.Store.PutFirstEntity(ctx, scope, after, relations, once)
+	}
+	return after, s.o.Store.PutEntity(ctx, before, after, relations, once)
 }
 
 // Delete is the input of [Service.Delete].

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/taggie/taggie/internal/domain"
@@ -52,6 +53,10 @@ var errOvertaken = errors.New("another run of the rebuild is further on")
 // suffice. It, too, ends where entities come that were updated after it began, all of them by who knew the declaration. Only
 // then the index is Ready.
 //
+// For an index that is Fresh, the first pass suffices. Who had read the declarations before T knows of no entity of the type, so its write is
+// conditional on the scope, and is refused. Where the pass meets an entity from before T, an earlier version of Taggie or another program has put
+// it, which knows of no such condition; then the index takes both passes.
+//
 // For an index that was removed at T, entries are emitted until T + 30 s: by operations, and by a rebuild that is going on,
 // which stores no time of update. Hence one pass over all entities that begins at T + Settle; what is updated after that emits
 // none. The declaration is kept until then, so that nobody takes the name for another one.
@@ -82,9 +87,12 @@ func (s *Service) rebuild(ctx context.Context, t task.Task) (time.Time, error) {
 	}
 	removed := !x.RemovedAt.IsZero()
 	if !removed && x.Pass == 0 {
-		done, err := s.pass(ctx, t, scope, x, time.Time{})
+		done, older, err := s.pass(ctx, t, scope, x, time.Time{})
 		if err != nil {
 			return time.Time{}, err
+		}
+		if x.Fresh && !older && x.At == "" { // a run before may have met an older one
+			return time.Time{}, s.progress(ctx, t, 0, func(x *Index) { x.Ready, x.Pass, x.At, x.Done = true, 1, "", done })
 		}
 		if err := s.progress(ctx, t, 0, func(x *Index) { x.Pass, x.At, x.Done = 1, "", done }); err != nil {
 			return time.Time{}, err
@@ -98,7 +106,7 @@ func (s *Service) rebuild(ctx context.Context, t task.Task) (time.Time, error) {
 	if removed {
 		since = time.Time{}
 	}
-	if _, err := s.pass(ctx, t, scope, x, since); err != nil {
+	if _, _, err := s.pass(ctx, t, scope, x, since); err != nil {
 		return time.Time{}, err
 	}
 	if removed {
@@ -108,10 +116,14 @@ func (s *Service) rebuild(ctx context.Context, t task.Task) (time.Time, error) {
 }
 
 // pass makes the entries of the index right in each entity that was updated since, from where x stands. It returns how many
-// entities were looked at, with those of an earlier run.
-func (s *Service) pass(ctx context.Context, t task.Task, scope Scope, x Index, since time.Time) (int, error) {
+// entities were looked at, with those of an earlier run, and whether one of this run is older than the declaration.
+func (s *Service) pass(ctx context.Context, t task.Task, scope Scope, x Index, since time.Time) (done int, older bool, err error) {
+	var met atomic.Bool
 	// The entries of other indexes stay as they are: their own rebuilds, which may be further on, make them right.
 	emit := func(e Entity) []IndexEntry {
+		if e.CreatedAt.Before(x.DeclaredAt) {
+			met.Store(true)
+		}
 		entries := slices.DeleteFunc(slices.Clone(e.Index), func(entry IndexEntry) bool {
 			return entry.Name == x.Name || entry.Name == LeftOutIndex
 		})
@@ -119,8 +131,9 @@ func (s *Service) pass(ctx context.Context, t task.Task, scope Scope, x Index, s
 		return scope.counted(e, append(entries, mine[:max(0, min(len(mine), MaxIndexEntries-len(entries)))]...))
 	}
 	stored, at := 0, s.o.Now()
-	done, pass := x.Done, x.Pass
-	err := s.o.Store.Reindex(ctx, t.Scope, x.Type, since, x.At, emit, func(ctx context.Context, position string, entities int) error {
+	pass := x.Pass
+	done = x.Done
+	err = s.o.Store.Reindex(ctx, t.Scope, x.Type, since, x.At, emit, func(ctx context.Context, position string, entities int) error {
 		done = x.Done + entities
 		if entities-stored < progressEvery && s.o.Now().Sub(at) < progressAfter {
 			return nil
@@ -133,7 +146,7 @@ func (s *Service) pass(ctx context.Context, t task.Task, scope Scope, x Index, s
 			}
 		})
 	})
-	return done, err
+	return done, met.Load(), err
 }
 
 // ordered returns the scope and the declaration that the task is about; errSuperseded when there is no such declaration any

@@ -84,7 +84,7 @@ func (s *Service) CreateScope(ctx context.Context, in CreateScope) (Scope, error
 	}
 	return s.onceScope(ctx, "createScope", in.IdempotencyKey, in, func(ctx context.Context, once idempotency.Key) (Scope, error) {
 		now := domain.Later(s.o.Now, time.Time{})
-		scope := Scope{ID: s.o.NewID(), Name: name, Version: 1, CreatedAt: now, UpdatedAt: now, CreatedBy: owner, Role: OwnerRole}
+		scope := Scope{ID: s.o.NewID(), Name: name, Version: 1, CreatedAt: now, UpdatedAt: now, CreatedBy: owner, Types: map[string]bool{}, Role: OwnerRole}
 		first := Member{Scope: scope.ID, User: owner, Role: OwnerRole, AddedAt: now}
 		return scope, s.o.Store.PutScope(ctx, nil, scope, &first, nil, once.With(scope.ID))
 	})
@@ -126,7 +126,8 @@ type DeclareIndex struct {
 }
 
 // DeclareIndex declares an index for the entities of a type; owners only. Those that are set from now on are in it; those that
-// were there before are indexed in the background, and the index is Ready when they are.
+// were there before are indexed in the background, and the index is Ready when they are. Where there was no entity of the type yet, it is Fresh, and
+// Ready as soon as the background comes to it.
 func (s *Service) DeclareIndex(ctx context.Context, in DeclareIndex) (Scope, error) {
 	if err := checkIndex(in); err != nil {
 		return Scope{}, err
@@ -141,7 +142,7 @@ func (s *Service) DeclareIndex(ctx context.Context, in DeclareIndex) (Scope, err
 			if len(after.Indexes) >= MaxIndexes {
 				return nil, fault.New(fault.Exhausted, "a scope has at most %d indexes: drop one that is no longer needed", MaxIndexes)
 			}
-			x := Index{Name: in.Name, Type: in.Type, Path: slices.Clone(in.Path), Kind: in.Kind, ThenBy: in.ThenBy, Where: in.Where, Carries: in.Carries, DeclaredAt: after.UpdatedAt}
+			x := Index{Name: in.Name, Type: in.Type, Path: slices.Clone(in.Path), Kind: in.Kind, ThenBy: in.ThenBy, Where: in.Where, Carries: in.Carries, DeclaredAt: after.UpdatedAt, Fresh: after.isFresh(in.Type)}
 			after.Indexes = append(after.Indexes, x)
 			return []task.Task{x.rebuild(after.ID)}, nil
 		})
@@ -169,6 +170,14 @@ func (s *Service) RemoveIndex(ctx context.Context, in RemoveIndex) (Scope, error
 			return []task.Task{x.rebuild(after.ID)}, nil
 		})
 	})
+}
+
+// typesNoted is how many types a scope notes: each is read with the scope, and so with every operation.
+const typesNoted = 50
+
+// isFresh reports whether there was surely no entity of the type when the scope was read.
+func (s Scope) isFresh(typ string) bool {
+	return s.Types != nil && !s.Types[typ] && len(s.Types) < typesNoted
 }
 
 // index returns the declaration with the name, also of an index that is being removed.

@@ -21,7 +21,7 @@ func TestScopesAreCreatedAndRenamed(t *testing.T) {
 	in := entity.CreateScope{Name: " my books ", IdempotencyKey: ptr("k")}
 	made, err := w.CreateScope(ctx, in)
 	require.NoError(t, err)
-	assert.Equal(t, entity.Scope{ID: "made-1", Name: "my books", Version: 1, CreatedAt: began, UpdatedAt: began, CreatedBy: owner, Role: entity.OwnerRole}, made)
+	assert.Equal(t, entity.Scope{ID: "made-1", Name: "my books", Version: 1, CreatedAt: began, UpdatedAt: began, CreatedBy: owner, Types: map[string]bool{}, Role: entity.OwnerRole}, made)
 	assert.Equal(t, map[entity.UserID]entity.Role{owner: entity.OwnerRole}, w.roles("made-1"))
 	again, err := w.CreateScope(ctx, in)
 	require.NoError(t, err)

@@ -51,6 +51,9 @@ type Writer interface {
 	// *[VersionConflict] when before is not the current state, by version and index entries (a rebuild changes these alone),
 	// *[UnknownObject] when an object does not exist.
 	PutEntity(ctx context.Context, before *Entity, after Entity, relations map[string][]Object, once idempotency.Key) error
+	// PutFirstEntity creates an entity of a type that [Scope.Types] lacks, as PutEntity, and adds the type. *[VersionConflict] also when the scope is
+	// not at the version that was read: the declarations may be others.
+	PutFirstEntity(ctx context.Context, in Scope, e Entity, relations map[string][]Object, once idempotency.Key) error
 	// DeleteEntity makes the entity disappear at once, and removes it with every relation from and to it and its index
 	// entries, now as far as possible and later what indexes did not show yet. *[VersionConflict] as for PutEntity.
 	DeleteEntity(ctx context.Context, e Entity, once idempotency.Key) error
@@ -93,7 +96,8 @@ type Scopes interface {
 	// that is deleted is returned with its Deletion. It sees every acknowledged write.
 	ScopesByID(ctx context.Context, user UserID, ids []string) ([]Scope, []error)
 	// PutScope replaces before by after and records the tasks with it; before nil stands for a scope that does not exist, whose
-	// first owner is given. One that begins to be erased is known to EraseScopes. *[ScopeConflict] when before is not the current
+	// first owner is given. Types are stored with a new scope only. An index that is Fresh is declared on condition that the type is none of
+	// them. One that begins to be erased is known to EraseScopes. *[ScopeConflict] when before is not the current
 	// version.
 	PutScope(ctx context.Context, before *Scope, after Scope, owner *Member, follow []task.Task, once idempotency.Key) error
 	// MemberByID returns the membership of a user, or NotFound. It sees every acknowledged write.

@@ -206,6 +206,11 @@ func (w *watched) PutEntity(ctx context.Context, before *entity.Entity, after en
 	return w.Store.PutEntity(ctx, before, after, relations, once)
 }
 
+func (w *watched) PutFirstEntity(ctx context.Context, in entity.Scope, e entity.Entity, relations map[string][]entity.Object, once idempotency.Key) error {
+	w.race()
+	return w.Store.PutFirstEntity(ctx, in, e, relations, once)
+}
+
 func (w *watched) Reindex(ctx context.Context, scope, typ string, since time.Time, from string, emit entity.Mapper, report func(context.Context, string, int) error) error {
 	w.calls = append(w.calls, fmt.Sprintf("reindex %s %q", since.Format(time.TimeOnly), from))
 	return w.Store.Reindex(ctx, scope, typ, since, from, emit, func(ctx context.Context, at string, entities int) error {
