@@ -9757,7 +9757,7 @@ type Query {
   that was published or renamed may be missing. A score that is no longer public is never shown. For everybody.
   """
   publicScores(
-    "At least one character that is no space. Case and normal form do not matter, accents do."
+    "1 to 200 characters, one of which is no space; no control characters. Case and normal form do not matter, accents do."
     titlePrefix: String!
     first: Int
     after: Cursor
@@ -13656,7 +13656,7 @@ enum ScoreAccess {
   PRIVATE
   "Everybody who has its id. Only the owner's list shows it."
   LIMITED
-  "Everybody. It is in the list of its owner's public scores."
+  "Everybody. It is in the list of its owner's public scores, and everybody finds it by its title; see ` + "`" + `publicScores` + "`" + `."
   PUBLIC
 }
 
