@@ -58,6 +58,7 @@ type ResolverRoot interface {
 	EntityRelationConnection() EntityRelationConnectionResolver
 	EntityRelationEdge() EntityRelationEdgeResolver
 	Guidelines() GuidelinesResolver
+	InvitationPreview() InvitationPreviewResolver
 	Item() ItemResolver
 	ItemSet() ItemSetResolver
 	ItemTag() ItemTagResolver
@@ -76,6 +77,7 @@ type ResolverRoot interface {
 	ProjectEvent() ProjectEventResolver
 	ProjectExport() ProjectExportResolver
 	ProjectImport() ProjectImportResolver
+	ProjectInvitation() ProjectInvitationResolver
 	ProjectItem() ProjectItemResolver
 	ProjectItemClaim() ProjectItemClaimResolver
 	ProjectItemEffort() ProjectItemEffortResolver
@@ -110,6 +112,12 @@ type DirectiveRoot struct {
 type ComplexityRoot struct {
 	AbortUploadPayload struct {
 		AbortedItemID func(childComplexity int) int
+	}
+
+	AcceptProjectInvitationPayload struct {
+		Member  func(childComplexity int) int
+		Problem func(childComplexity int) int
+		Project func(childComplexity int) int
 	}
 
 	AddEntityRelationsPayload struct {
@@ -254,6 +262,10 @@ type ComplexityRoot struct {
 	CreateProjectImportPayload struct {
 		Import func(childComplexity int) int
 		Upload func(childComplexity int) int
+	}
+
+	CreateProjectInvitationPayload struct {
+		Invitation func(childComplexity int) int
 	}
 
 	CreateProjectPayload struct {
@@ -565,6 +577,18 @@ type ComplexityRoot struct {
 		Node       func(childComplexity int) int
 	}
 
+	InvitationInvalid struct {
+		Message func(childComplexity int) int
+	}
+
+	InvitationPreview struct {
+		ExpiresAt   func(childComplexity int) int
+		InvitedBy   func(childComplexity int) int
+		ProjectName func(childComplexity int) int
+		TeamName    func(childComplexity int) int
+		TeamType    func(childComplexity int) int
+	}
+
 	Item struct {
 		CreatedAt       func(childComplexity int) int
 		Height          func(childComplexity int) int
@@ -709,6 +733,7 @@ type ComplexityRoot struct {
 
 	Mutation struct {
 		AbortUpload             func(childComplexity int, input model.AbortUploadInput) int
+		AcceptProjectInvitation func(childComplexity int, input model.AcceptProjectInvitationInput) int
 		AddEntityRelations      func(childComplexity int, input model.AddEntityRelationsInput) int
 		AddNoteTags             func(childComplexity int, input model.AddNoteTagsInput) int
 		AddProjectCategories    func(childComplexity int, input model.AddProjectCategoriesInput) int
@@ -723,6 +748,7 @@ type ComplexityRoot struct {
 		CreateProject           func(childComplexity int, input model.CreateProjectInput) int
 		CreateProjectExport     func(childComplexity int, input model.CreateProjectExportInput) int
 		CreateProjectImport     func(childComplexity int, input model.CreateProjectImportInput) int
+		CreateProjectInvitation func(childComplexity int, input model.CreateProjectInvitationInput) int
 		CreateScope             func(childComplexity int, input model.CreateScopeInput) int
 		CreateScore             func(childComplexity int, input model.CreateScoreInput) int
 		CreateSnapshot          func(childComplexity int, input model.CreateSnapshotInput) int
@@ -775,6 +801,7 @@ type ComplexityRoot struct {
 		RetryDeadLetter         func(childComplexity int, input model.RetryDeadLetterInput) int
 		ReturnSkippedItems      func(childComplexity int, input model.ReturnSkippedItemsInput) int
 		ReviewEffort            func(childComplexity int, input model.ReviewEffortInput) int
+		RevokeProjectInvitation func(childComplexity int, input model.RevokeProjectInvitationInput) int
 		RevokeUser              func(childComplexity int, input model.RevokeUserInput) int
 		SetEntity               func(childComplexity int, input model.SetEntityInput) int
 		SetItemQuota            func(childComplexity int, input model.SetItemQuotaInput) int
@@ -939,6 +966,7 @@ type ComplexityRoot struct {
 		Guidelines         func(childComplexity int) int
 		ID                 func(childComplexity int) int
 		Imports            func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Invitations        func(childComplexity int) int
 		ItemByExternalID   func(childComplexity int, externalID string) int
 		Items              func(childComplexity int, status *project.Status, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		KeywordCompletions func(childComplexity int, prefix string, first int) int
@@ -1054,6 +1082,19 @@ type ComplexityRoot struct {
 	ProjectImportEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	ProjectInvitation struct {
+		CreatedAt    func(childComplexity int) int
+		CreatedBy    func(childComplexity int) int
+		ExpiresAt    func(childComplexity int) int
+		InvitationID func(childComplexity int) int
+		Project      func(childComplexity int) int
+		RevokedAt    func(childComplexity int) int
+		Team         func(childComplexity int) int
+		Token        func(childComplexity int) int
+		Used         func(childComplexity int) int
+		Uses         func(childComplexity int) int
 	}
 
 	ProjectItem struct {
@@ -1245,6 +1286,7 @@ type ComplexityRoot struct {
 	Query struct {
 		DeadLetters   func(childComplexity int, first int) int
 		Entity        func(childComplexity int, id gid.ID) int
+		Invitation    func(childComplexity int, token string) int
 		ItemSets      func(childComplexity int, sets []model.ItemSetInput) int
 		ItemTagValues func(childComplexity int, beginsWith string, authorID *gid.ID, first int) int
 		ItemTags      func(childComplexity int, beginsWith string, authorID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) int
@@ -1377,6 +1419,10 @@ type ComplexityRoot struct {
 		Effort  func(childComplexity int) int
 		Item    func(childComplexity int) int
 		Problem func(childComplexity int) int
+	}
+
+	RevokeProjectInvitationPayload struct {
+		Invitation func(childComplexity int) int
 	}
 
 	RevokeUserPayload struct {
@@ -1933,6 +1979,9 @@ type EntityRelationEdgeResolver interface {
 type GuidelinesResolver interface {
 	UpdatedBy(ctx context.Context, obj *project.Guidelines) (*user.User, error)
 }
+type InvitationPreviewResolver interface {
+	InvitedBy(ctx context.Context, obj *project.InvitationPreview) (*user.User, error)
+}
 type ItemResolver interface {
 	Width(ctx context.Context, obj *score.Item) (*int, error)
 	Height(ctx context.Context, obj *score.Item) (*int, error)
@@ -2019,6 +2068,9 @@ type MutationResolver interface {
 	RenameTeam(ctx context.Context, input model.RenameTeamInput) (*model.RenameTeamPayload, error)
 	DeleteTeam(ctx context.Context, input model.DeleteTeamInput) (*model.DeleteTeamPayload, error)
 	PutProjectMember(ctx context.Context, input model.PutProjectMemberInput) (*model.PutProjectMemberPayload, error)
+	CreateProjectInvitation(ctx context.Context, input model.CreateProjectInvitationInput) (*model.CreateProjectInvitationPayload, error)
+	RevokeProjectInvitation(ctx context.Context, input model.RevokeProjectInvitationInput) (*model.RevokeProjectInvitationPayload, error)
+	AcceptProjectInvitation(ctx context.Context, input model.AcceptProjectInvitationInput) (*model.AcceptProjectInvitationPayload, error)
 	RemoveProjectMember(ctx context.Context, input model.RemoveProjectMemberInput) (*model.RemoveProjectMemberPayload, error)
 	CreateProjectImport(ctx context.Context, input model.CreateProjectImportInput) (*model.CreateProjectImportPayload, error)
 	StartProjectImport(ctx context.Context, input model.StartProjectImportInput) (*model.StartProjectImportPayload, error)
@@ -2096,6 +2148,7 @@ type OnlineMemberResolver interface {
 }
 type ProjectResolver interface {
 	Guidelines(ctx context.Context, obj *project.Project) (*project.Guidelines, error)
+	Invitations(ctx context.Context, obj *project.Project) ([]project.Invitation, error)
 	Categories(ctx context.Context, obj *project.Project, includeRetired bool) ([]model.Category, error)
 	Subcategories(ctx context.Context, obj *project.Project, includeRetired bool) ([]model.Subcategory, error)
 	Teams(ctx context.Context, obj *project.Project) ([]project.Team, error)
@@ -2141,6 +2194,12 @@ type ProjectImportResolver interface {
 
 	Message(ctx context.Context, obj *project.Import) (*string, error)
 	CreatedBy(ctx context.Context, obj *project.Import) (*user.User, error)
+}
+type ProjectInvitationResolver interface {
+	Project(ctx context.Context, obj *project.Invitation) (*project.Project, error)
+	Team(ctx context.Context, obj *project.Invitation) (*project.Team, error)
+
+	CreatedBy(ctx context.Context, obj *project.Invitation) (*user.User, error)
 }
 type ProjectItemResolver interface {
 	Project(ctx context.Context, obj *project.Item) (*project.Project, error)
@@ -2205,6 +2264,7 @@ type QueryResolver interface {
 	Scope(ctx context.Context, id gid.ID) (*entity.Scope, error)
 	Entity(ctx context.Context, id gid.ID) (*entity.Entity, error)
 	Project(ctx context.Context, id gid.ID) (*project.Project, error)
+	Invitation(ctx context.Context, token string) (*project.InvitationPreview, error)
 	OnlineCount(ctx context.Context) (*int, error)
 	DeadLetters(ctx context.Context, first int) ([]model.DeadLetter, error)
 	Score(ctx context.Context, id gid.ID, snapshot *gid.ID) (*model.Score, error)
@@ -2346,6 +2406,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AbortUploadPayload.AbortedItemID(childComplexity), true
+
+	case "AcceptProjectInvitationPayload.member":
+		if e.ComplexityRoot.AcceptProjectInvitationPayload.Member == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AcceptProjectInvitationPayload.Member(childComplexity), true
+	case "AcceptProjectInvitationPayload.problem":
+		if e.ComplexityRoot.AcceptProjectInvitationPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AcceptProjectInvitationPayload.Problem(childComplexity), true
+	case "AcceptProjectInvitationPayload.project":
+		if e.ComplexityRoot.AcceptProjectInvitationPayload.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AcceptProjectInvitationPayload.Project(childComplexity), true
 
 	case "AddEntityRelationsPayload.entity":
 		if e.ComplexityRoot.AddEntityRelationsPayload.Entity == nil {
@@ -2790,6 +2869,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreateProjectImportPayload.Upload(childComplexity), true
+
+	case "CreateProjectInvitationPayload.invitation":
+		if e.ComplexityRoot.CreateProjectInvitationPayload.Invitation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateProjectInvitationPayload.Invitation(childComplexity), true
 
 	case "CreateProjectPayload.project":
 		if e.ComplexityRoot.CreateProjectPayload.Project == nil {
@@ -3771,6 +3857,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.IndexedEntityEdge.Node(childComplexity), true
 
+	case "InvitationInvalid.message":
+		if e.ComplexityRoot.InvitationInvalid.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InvitationInvalid.Message(childComplexity), true
+
+	case "InvitationPreview.expiresAt":
+		if e.ComplexityRoot.InvitationPreview.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InvitationPreview.ExpiresAt(childComplexity), true
+	case "InvitationPreview.invitedBy":
+		if e.ComplexityRoot.InvitationPreview.InvitedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InvitationPreview.InvitedBy(childComplexity), true
+	case "InvitationPreview.projectName":
+		if e.ComplexityRoot.InvitationPreview.ProjectName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InvitationPreview.ProjectName(childComplexity), true
+	case "InvitationPreview.teamName":
+		if e.ComplexityRoot.InvitationPreview.TeamName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InvitationPreview.TeamName(childComplexity), true
+	case "InvitationPreview.teamType":
+		if e.ComplexityRoot.InvitationPreview.TeamType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InvitationPreview.TeamType(childComplexity), true
+
 	case "Item.createdAt":
 		if e.ComplexityRoot.Item.CreatedAt == nil {
 			break
@@ -4319,6 +4443,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.AbortUpload(childComplexity, args["input"].(model.AbortUploadInput)), true
+	case "Mutation.acceptProjectInvitation":
+		if e.ComplexityRoot.Mutation.AcceptProjectInvitation == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_acceptProjectInvitation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AcceptProjectInvitation(childComplexity, args["input"].(model.AcceptProjectInvitationInput)), true
 	case "Mutation.addEntityRelations":
 		if e.ComplexityRoot.Mutation.AddEntityRelations == nil {
 			break
@@ -4473,6 +4608,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateProjectImport(childComplexity, args["input"].(model.CreateProjectImportInput)), true
+	case "Mutation.createProjectInvitation":
+		if e.ComplexityRoot.Mutation.CreateProjectInvitation == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createProjectInvitation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateProjectInvitation(childComplexity, args["input"].(model.CreateProjectInvitationInput)), true
 	case "Mutation.createScope":
 		if e.ComplexityRoot.Mutation.CreateScope == nil {
 			break
@@ -5045,6 +5191,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ReviewEffort(childComplexity, args["input"].(model.ReviewEffortInput)), true
+	case "Mutation.revokeProjectInvitation":
+		if e.ComplexityRoot.Mutation.RevokeProjectInvitation == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_revokeProjectInvitation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RevokeProjectInvitation(childComplexity, args["input"].(model.RevokeProjectInvitationInput)), true
 	case "Mutation.revokeUser":
 		if e.ComplexityRoot.Mutation.RevokeUser == nil {
 			break
@@ -5810,6 +5967,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Project.Imports(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+	case "Project.invitations":
+		if e.ComplexityRoot.Project.Invitations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Project.Invitations(childComplexity), true
 	case "Project.itemByExternalId":
 		if e.ComplexityRoot.Project.ItemByExternalID == nil {
 			break
@@ -6353,6 +6516,67 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ProjectImportEdge.Node(childComplexity), true
+
+	case "ProjectInvitation.createdAt":
+		if e.ComplexityRoot.ProjectInvitation.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectInvitation.CreatedAt(childComplexity), true
+	case "ProjectInvitation.createdBy":
+		if e.ComplexityRoot.ProjectInvitation.CreatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectInvitation.CreatedBy(childComplexity), true
+	case "ProjectInvitation.expiresAt":
+		if e.ComplexityRoot.ProjectInvitation.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectInvitation.ExpiresAt(childComplexity), true
+	case "ProjectInvitation.id":
+		if e.ComplexityRoot.ProjectInvitation.InvitationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectInvitation.InvitationID(childComplexity), true
+	case "ProjectInvitation.project":
+		if e.ComplexityRoot.ProjectInvitation.Project == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectInvitation.Project(childComplexity), true
+	case "ProjectInvitation.revokedAt":
+		if e.ComplexityRoot.ProjectInvitation.RevokedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectInvitation.RevokedAt(childComplexity), true
+	case "ProjectInvitation.team":
+		if e.ComplexityRoot.ProjectInvitation.Team == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectInvitation.Team(childComplexity), true
+	case "ProjectInvitation.token":
+		if e.ComplexityRoot.ProjectInvitation.Token == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectInvitation.Token(childComplexity), true
+	case "ProjectInvitation.used":
+		if e.ComplexityRoot.ProjectInvitation.Used == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectInvitation.Used(childComplexity), true
+	case "ProjectInvitation.uses":
+		if e.ComplexityRoot.ProjectInvitation.Uses == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectInvitation.Uses(childComplexity), true
 
 	case "ProjectItem.category":
 		if e.ComplexityRoot.ProjectItem.Category == nil {
@@ -7061,6 +7285,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Query.Entity(childComplexity, args["id"].(gid.ID)), true
 
+	case "Query.invitation":
+		if e.ComplexityRoot.Query.Invitation == nil {
+			break
+		}
+
+		args, err := ec.field_Query_invitation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Invitation(childComplexity, args["token"].(string)), true
 	case "Query.itemSets":
 		if e.ComplexityRoot.Query.ItemSets == nil {
 			break
@@ -7520,6 +7755,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ReviewEffortPayload.Problem(childComplexity), true
+
+	case "RevokeProjectInvitationPayload.invitation":
+		if e.ComplexityRoot.RevokeProjectInvitationPayload.Invitation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RevokeProjectInvitationPayload.Invitation(childComplexity), true
 
 	case "RevokeUserPayload.revokedAt":
 		if e.ComplexityRoot.RevokeUserPayload.RevokedAt == nil {
@@ -9353,6 +9595,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
 		ec.unmarshalInputAbortUploadInput,
+		ec.unmarshalInputAcceptProjectInvitationInput,
 		ec.unmarshalInputAddEntityRelationsInput,
 		ec.unmarshalInputAddNoteTagsInput,
 		ec.unmarshalInputAddProjectCategoriesInput,
@@ -9369,6 +9612,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateProjectExportInput,
 		ec.unmarshalInputCreateProjectImportInput,
 		ec.unmarshalInputCreateProjectInput,
+		ec.unmarshalInputCreateProjectInvitationInput,
 		ec.unmarshalInputCreateScopeInput,
 		ec.unmarshalInputCreateScoreInput,
 		ec.unmarshalInputCreateSnapshotInput,
@@ -9435,6 +9679,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRetryDeadLetterInput,
 		ec.unmarshalInputReturnSkippedItemsInput,
 		ec.unmarshalInputReviewEffortInput,
+		ec.unmarshalInputRevokeProjectInvitationInput,
 		ec.unmarshalInputRevokeUserInput,
 		ec.unmarshalInputScorePageInput,
 		ec.unmarshalInputScorePagesStep,
@@ -9736,6 +9981,11 @@ type Query {
   entity("The id of an ` + "`" + `Entity` + "`" + `." id: ID!): Entity
   "The project with this id, for its members."
   project("The id of a ` + "`" + `Project` + "`" + `." id: ID!): Project
+  """
+  What an invitation is for, for whoever is signed in, also before ` + "`" + `createUser` + "`" + `. Null if nobody can join by the token: it is
+  unknown, expired, used up or revoked, or its team or project was deleted. Send the token in a variable by POST.
+  """
+  invitation(token: String!): InvitationPreview
   "How many users are online, that is, sent a heartbeat within the last minute. For signed-up callers."
   onlineCount: Int
   """
@@ -9976,6 +10226,19 @@ type Mutation {
   deleteTeam(input: DeleteTeamInput!): DeleteTeamPayload
   "Adds a user to a team, or moves the user there from another team of the project. For managers."
   putProjectMember(input: PutProjectMemberInput!): PutProjectMemberPayload
+  """
+  Creates an invitation: whoever gets its ` + "`" + `token` + "`" + ` can join the team by ` + "`" + `acceptProjectInvitation` + "`" + `. The team must be of labellers
+  or reviewers. EXHAUSTED if 100 invitations of the project are open; those that are over make room for new ones. For managers.
+  """
+  createProjectInvitation(input: CreateProjectInvitationInput!): CreateProjectInvitationPayload
+  "Ends an invitation. Users who joined by it stay. The same again changes nothing. For managers."
+  revokeProjectInvitation(input: RevokeProjectInvitationInput!): RevokeProjectInvitationPayload
+  """
+  Makes the viewer a member of the team that an invitation is for. A viewer who is a member of the project already stays as they
+  are, and the invitation is not used. Blocks play no role, because users add themselves. EXHAUSTED if the project has 2,000
+  members. Send the token in a variable by POST, so that it is in no address.
+  """
+  acceptProjectInvitation(input: AcceptProjectInvitationInput!): AcceptProjectInvitationPayload
   "Removes a user from a project. For managers, and for the user who leaves."
   removeProjectMember(input: RemoveProjectMemberInput!): RemoveProjectMemberPayload
   """
@@ -11941,6 +12204,8 @@ type Project implements Node {
   suggestedKeywords: [String!]! @atMost(elements: 200)
   "How to label; null until a manager has written it."
   guidelines: Guidelines
+  "The newest 100, newest first, with those that are over. For managers."
+  invitations: [ProjectInvitation!] @listSize(assumedSize: 20) @atMost(elements: 100)
   "What an item can be, in order; with ` + "`" + `includeRetired` + "`" + ` also what was retired. Both together are at most 200."
   categories(includeRetired: Boolean! = false): [Category!] @listSize(assumedSize: 50) @atMost(elements: 200)
   "What else an item can be, in order; with ` + "`" + `includeRetired` + "`" + ` also what was retired. Both together are at most 200."
@@ -12008,6 +12273,43 @@ type Guidelines {
   updatedAt: DateTime!
   "Who changed it last."
   updatedBy: User
+}
+
+"An invitation to a project. Whoever has its token can join the team, until the invitation is over."
+type ProjectInvitation implements Node {
+  id: ID!
+  project: Project @ready
+  "The team that is joined; it may have been deleted, and then nobody can join."
+  team: Team @ready
+  """
+  What users join by. It is a secret: put it behind the ` + "`" + `#` + "`" + ` of a link, and never into a query string. Null if it was made with a
+  ` + "`" + `TAGGIE_SECRET` + "`" + ` that Taggie no longer has; the invitation still counts.
+  """
+  token: String
+  createdBy: User @ready
+  createdAt: DateTime!
+  "From then on, nobody can join."
+  expiresAt: DateTime!
+  "How many users can join."
+  uses: Int!
+  "How many users have joined."
+  used: Int!
+  "When it was revoked; null if it was not."
+  revokedAt: DateTime
+}
+
+"What the bearer of the token of an invitation sees before they join."
+type InvitationPreview {
+  "The name of the project."
+  projectName: String!
+  "The name of the team that is joined."
+  teamName: String!
+  "What the members of the team do."
+  teamType: TeamType!
+  "Who created the invitation."
+  invitedBy: User @ready
+  "From then on, nobody can join."
+  expiresAt: DateTime!
 }
 
 "A list of projects."
@@ -12770,6 +13072,67 @@ type PutProjectMemberPayload {
 
 "Problems that ` + "`" + `putProjectMember` + "`" + ` may report."
 union PutProjectMemberProblem = UnknownUser | LastManager
+
+"Input of ` + "`" + `createProjectInvitation` + "`" + `."
+input CreateProjectInvitationInput {
+  "The id of the ` + "`" + `Team` + "`" + ` that is joined. Its type is ` + "`" + `TAGGIE` + "`" + ` or ` + "`" + `REVIEWER` + "`" + `."
+  teamId: ID!
+  "How many users can join: 1 to 100."
+  uses: Int! = 1
+  "After how many days the invitation expires: 1 to 30."
+  expiresInDays: Int! = 7
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `createProjectInvitation` + "`" + `."
+type CreateProjectInvitationPayload {
+  "The invitation. A repeated request gets the same token."
+  invitation: ProjectInvitation
+}
+
+"Input of ` + "`" + `revokeProjectInvitation` + "`" + `."
+input RevokeProjectInvitationInput {
+  "The id of a ` + "`" + `ProjectInvitation` + "`" + `."
+  invitationId: ID!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `revokeProjectInvitation` + "`" + `."
+type RevokeProjectInvitationPayload {
+  "The invitation, revoked."
+  invitation: ProjectInvitation
+}
+
+"Input of ` + "`" + `acceptProjectInvitation` + "`" + `."
+input AcceptProjectInvitationInput {
+  "The token of an invitation."
+  token: String!
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `acceptProjectInvitation` + "`" + `."
+type AcceptProjectInvitationPayload {
+  "The project; null if there was a problem."
+  project: Project
+  "The membership of the viewer; null if there was a problem."
+  member: ProjectMember
+  "Why nothing was changed."
+  problem: AcceptProjectInvitationProblem
+}
+
+"Problems that ` + "`" + `acceptProjectInvitation` + "`" + ` may report."
+union AcceptProjectInvitationProblem = InvitationInvalid
+
+"""
+Nobody can join by this token. It is unknown, expired, used up or revoked, or its team or project was deleted; which of these, Taggie does not
+tell.
+"""
+type InvitationInvalid implements Problem {
+  message: String!
+}
 
 "The user is the last manager; a project needs at least one."
 type LastManager implements Problem {
@@ -14655,6 +15018,18 @@ func (ec *executionContext) childFields_AbortUploadPayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type AbortUploadPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_AcceptProjectInvitationPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "project":
+		return ec.fieldContext_AcceptProjectInvitationPayload_project(ctx, field)
+	case "member":
+		return ec.fieldContext_AcceptProjectInvitationPayload_member(ctx, field)
+	case "problem":
+		return ec.fieldContext_AcceptProjectInvitationPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AcceptProjectInvitationPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_AddEntityRelationsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "entity":
@@ -14917,6 +15292,14 @@ func (ec *executionContext) childFields_CreateProjectImportPayload(ctx context.C
 		return ec.fieldContext_CreateProjectImportPayload_upload(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreateProjectImportPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateProjectInvitationPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "invitation":
+		return ec.fieldContext_CreateProjectInvitationPayload_invitation(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateProjectInvitationPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_CreateProjectPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -15481,6 +15864,22 @@ func (ec *executionContext) childFields_IndexedEntityEdge(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type IndexedEntityEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_InvitationPreview(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "projectName":
+		return ec.fieldContext_InvitationPreview_projectName(ctx, field)
+	case "teamName":
+		return ec.fieldContext_InvitationPreview_teamName(ctx, field)
+	case "teamType":
+		return ec.fieldContext_InvitationPreview_teamType(ctx, field)
+	case "invitedBy":
+		return ec.fieldContext_InvitationPreview_invitedBy(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_InvitationPreview_expiresAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InvitationPreview", field.Name)
+}
+
 func (ec *executionContext) childFields_Item(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -15927,6 +16326,8 @@ func (ec *executionContext) childFields_Project(ctx context.Context, field graph
 		return ec.fieldContext_Project_suggestedKeywords(ctx, field)
 	case "guidelines":
 		return ec.fieldContext_Project_guidelines(ctx, field)
+	case "invitations":
+		return ec.fieldContext_Project_invitations(ctx, field)
 	case "categories":
 		return ec.fieldContext_Project_categories(ctx, field)
 	case "subcategories":
@@ -16103,6 +16504,32 @@ func (ec *executionContext) childFields_ProjectImportEdge(ctx context.Context, f
 		return ec.fieldContext_ProjectImportEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ProjectImportEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectInvitation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ProjectInvitation_id(ctx, field)
+	case "project":
+		return ec.fieldContext_ProjectInvitation_project(ctx, field)
+	case "team":
+		return ec.fieldContext_ProjectInvitation_team(ctx, field)
+	case "token":
+		return ec.fieldContext_ProjectInvitation_token(ctx, field)
+	case "createdBy":
+		return ec.fieldContext_ProjectInvitation_createdBy(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_ProjectInvitation_createdAt(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_ProjectInvitation_expiresAt(ctx, field)
+	case "uses":
+		return ec.fieldContext_ProjectInvitation_uses(ctx, field)
+	case "used":
+		return ec.fieldContext_ProjectInvitation_used(ctx, field)
+	case "revokedAt":
+		return ec.fieldContext_ProjectInvitation_revokedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectInvitation", field.Name)
 }
 
 func (ec *executionContext) childFields_ProjectItem(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -16643,6 +17070,14 @@ func (ec *executionContext) childFields_ReviewEffortPayload(ctx context.Context,
 		return ec.fieldContext_ReviewEffortPayload_problem(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ReviewEffortPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RevokeProjectInvitationPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "invitation":
+		return ec.fieldContext_RevokeProjectInvitationPayload_invitation(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RevokeProjectInvitationPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_RevokeUserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -17895,6 +18330,20 @@ func (ec *executionContext) field_Mutation_abortUpload_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_acceptProjectInvitation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.AcceptProjectInvitationInput, error) {
+			return ec.unmarshalNAcceptProjectInvitationInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAcceptProjectInvitationInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_addEntityRelations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -18069,6 +18518,20 @@ func (ec *executionContext) field_Mutation_createProjectImport_args(ctx context.
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.CreateProjectImportInput, error) {
 			return ec.unmarshalNCreateProjectImportInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateProjectImportInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createProjectInvitation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateProjectInvitationInput, error) {
+			return ec.unmarshalNCreateProjectInvitationInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateProjectInvitationInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -18811,6 +19274,20 @@ func (ec *executionContext) field_Mutation_reviewEffort_args(ctx context.Context
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.ReviewEffortInput, error) {
 			return ec.unmarshalNReviewEffortInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReviewEffortInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_revokeProjectInvitation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RevokeProjectInvitationInput, error) {
+			return ec.unmarshalNRevokeProjectInvitationInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRevokeProjectInvitationInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -19712,6 +20189,20 @@ func (ec *executionContext) field_Query_entity_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_invitation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "token",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["token"] = arg0
 	return args, nil
 }
 
@@ -21208,6 +21699,77 @@ func (ec *executionContext) fieldContext_AbortUploadPayload_abortedItemId(_ cont
 	return graphql.NewScalarFieldContext("AbortUploadPayload", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
+func (ec *executionContext) _AcceptProjectInvitationPayload_project(ctx context.Context, field graphql.CollectedField, obj *model.AcceptProjectInvitationPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AcceptProjectInvitationPayload_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Project, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AcceptProjectInvitationPayload_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AcceptProjectInvitationPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AcceptProjectInvitationPayload_member(ctx context.Context, field graphql.CollectedField, obj *model.AcceptProjectInvitationPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AcceptProjectInvitationPayload_member(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Member, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Member) graphql.Marshaler {
+			return ec.marshalOProjectMember2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐMember(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AcceptProjectInvitationPayload_member(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AcceptProjectInvitationPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectMember(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AcceptProjectInvitationPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.AcceptProjectInvitationPayload) (ret graphql.Marshaler) {
+	return ec.marshalOAcceptProjectInvitationProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAcceptProjectInvitationProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_AcceptProjectInvitationPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AcceptProjectInvitationPayload", field, false, false, errors.New("field of type AcceptProjectInvitationProblem does not have child fields"))
+}
+
 func (ec *executionContext) _AddEntityRelationsPayload_entity(ctx context.Context, field graphql.CollectedField, obj *model.AddEntityRelationsPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -22587,6 +23149,38 @@ func (ec *executionContext) fieldContext_CreateProjectImportPayload_upload(_ con
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Upload(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CreateProjectInvitationPayload_invitation(ctx context.Context, field graphql.CollectedField, obj *model.CreateProjectInvitationPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateProjectInvitationPayload_invitation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Invitation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Invitation) graphql.Marshaler {
+			return ec.marshalOProjectInvitation2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐInvitation(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CreateProjectInvitationPayload_invitation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreateProjectInvitationPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectInvitation(ctx, field)
 		},
 	}
 	return fc, nil
@@ -25060,6 +25654,73 @@ func (ec *executionContext) _IndexedEntityEdge_attributes(ctx context.Context, f
 }
 func (ec *executionContext) fieldContext_IndexedEntityEdge_attributes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("IndexedEntityEdge", field, false, false, errors.New("field of type JSON does not have child fields"))
+}
+
+func (ec *executionContext) _InvitationInvalid_message(ctx context.Context, field graphql.CollectedField, obj *model.InvitationInvalid) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_InvitationInvalid_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InvitationInvalid", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InvitationPreview_projectName(ctx context.Context, field graphql.CollectedField, obj *project.InvitationPreview) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.ProjectName)
+}
+func (ec *executionContext) fieldContext_InvitationPreview_projectName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InvitationPreview", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InvitationPreview_teamName(ctx context.Context, field graphql.CollectedField, obj *project.InvitationPreview) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.TeamName)
+}
+func (ec *executionContext) fieldContext_InvitationPreview_teamName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InvitationPreview", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InvitationPreview_teamType(ctx context.Context, field graphql.CollectedField, obj *project.InvitationPreview) (ret graphql.Marshaler) {
+	return ec.marshalNTeamType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamType(ctx, field.Selections, obj.TeamType)
+}
+func (ec *executionContext) fieldContext_InvitationPreview_teamType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InvitationPreview", field, false, false, errors.New("field of type TeamType does not have child fields"))
+}
+
+func (ec *executionContext) _InvitationPreview_invitedBy(ctx context.Context, field graphql.CollectedField, obj *project.InvitationPreview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InvitationPreview_invitedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.InvitationPreview().InvitedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InvitationPreview_invitedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InvitationPreview",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InvitationPreview_expiresAt(ctx context.Context, field graphql.CollectedField, obj *project.InvitationPreview) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.ExpiresAt)
+}
+func (ec *executionContext) fieldContext_InvitationPreview_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InvitationPreview", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
 func (ec *executionContext) _Item_id(ctx context.Context, field graphql.CollectedField, obj *score.Item) (ret graphql.Marshaler) {
@@ -28740,6 +29401,138 @@ func (ec *executionContext) fieldContext_Mutation_putProjectMember(ctx context.C
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_createProjectInvitation(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createProjectInvitation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateProjectInvitation(ctx, fc.Args["input"].(model.CreateProjectInvitationInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CreateProjectInvitationPayload) graphql.Marshaler {
+			return ec.marshalOCreateProjectInvitationPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateProjectInvitationPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createProjectInvitation(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateProjectInvitationPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createProjectInvitation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_revokeProjectInvitation(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_revokeProjectInvitation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RevokeProjectInvitation(ctx, fc.Args["input"].(model.RevokeProjectInvitationInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RevokeProjectInvitationPayload) graphql.Marshaler {
+			return ec.marshalORevokeProjectInvitationPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRevokeProjectInvitationPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_revokeProjectInvitation(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RevokeProjectInvitationPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_revokeProjectInvitation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_acceptProjectInvitation(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_acceptProjectInvitation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AcceptProjectInvitation(ctx, fc.Args["input"].(model.AcceptProjectInvitationInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.AcceptProjectInvitationPayload) graphql.Marshaler {
+			return ec.marshalOAcceptProjectInvitationPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAcceptProjectInvitationPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_acceptProjectInvitation(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AcceptProjectInvitationPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_acceptProjectInvitation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_removeProjectMember(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -32059,6 +32852,38 @@ func (ec *executionContext) fieldContext_Project_guidelines(_ context.Context, f
 	return fc, nil
 }
 
+func (ec *executionContext) _Project_invitations(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_invitations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Project().Invitations(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []project.Invitation) graphql.Marshaler {
+			return ec.marshalOProjectInvitation2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐInvitationᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_invitations(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectInvitation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Project_categories(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -33890,6 +34715,151 @@ func (ec *executionContext) fieldContext_ProjectImportEdge_node(_ context.Contex
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _ProjectInvitation_id(ctx context.Context, field graphql.CollectedField, obj *project.Invitation) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐInvitationID(ctx, field.Selections, obj.InvitationID)
+}
+func (ec *executionContext) fieldContext_ProjectInvitation_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectInvitation", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectInvitation_project(ctx context.Context, field graphql.CollectedField, obj *project.Invitation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectInvitation_project(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectInvitation().Project(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Project) graphql.Marshaler {
+			return ec.marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐProject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectInvitation_project(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectInvitation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Project(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectInvitation_team(ctx context.Context, field graphql.CollectedField, obj *project.Invitation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectInvitation_team(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectInvitation().Team(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Team) graphql.Marshaler {
+			return ec.marshalOTeam2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeam(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectInvitation_team(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectInvitation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Team(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectInvitation_token(ctx context.Context, field graphql.CollectedField, obj *project.Invitation) (ret graphql.Marshaler) {
+	return ec.marshalOString2ᚖstring(ctx, field.Selections, obj.Token())
+}
+func (ec *executionContext) fieldContext_ProjectInvitation_token(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectInvitation", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectInvitation_createdBy(ctx context.Context, field graphql.CollectedField, obj *project.Invitation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectInvitation_createdBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectInvitation().CreatedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectInvitation_createdBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectInvitation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectInvitation_createdAt(ctx context.Context, field graphql.CollectedField, obj *project.Invitation) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.CreatedAt())
+}
+func (ec *executionContext) fieldContext_ProjectInvitation_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectInvitation", field, true, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectInvitation_expiresAt(ctx context.Context, field graphql.CollectedField, obj *project.Invitation) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.ExpiresAt)
+}
+func (ec *executionContext) fieldContext_ProjectInvitation_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectInvitation", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectInvitation_uses(ctx context.Context, field graphql.CollectedField, obj *project.Invitation) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Uses)
+}
+func (ec *executionContext) fieldContext_ProjectInvitation_uses(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectInvitation", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectInvitation_used(ctx context.Context, field graphql.CollectedField, obj *project.Invitation) (ret graphql.Marshaler) {
+	return ec.marshalNInt2int(ctx, field.Selections, obj.Used)
+}
+func (ec *executionContext) fieldContext_ProjectInvitation_used(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectInvitation", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectInvitation_revokedAt(ctx context.Context, field graphql.CollectedField, obj *project.Invitation) (ret graphql.Marshaler) {
+	return ec.marshalODateTime2timeᚐTime(ctx, field.Selections, obj.RevokedAt)
+}
+func (ec *executionContext) fieldContext_ProjectInvitation_revokedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectInvitation", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
 func (ec *executionContext) _ProjectItem_id(ctx context.Context, field graphql.CollectedField, obj *project.Item) (ret graphql.Marshaler) {
@@ -36505,6 +37475,50 @@ func (ec *executionContext) fieldContext_Query_project(ctx context.Context, fiel
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_invitation(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_invitation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Invitation(ctx, fc.Args["token"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.InvitationPreview) graphql.Marshaler {
+			return ec.marshalOInvitationPreview2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐInvitationPreview(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_invitation(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InvitationPreview(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_invitation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_onlineCount(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -37930,6 +38944,38 @@ func (ec *executionContext) _ReviewEffortPayload_problem(ctx context.Context, fi
 }
 func (ec *executionContext) fieldContext_ReviewEffortPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ReviewEffortPayload", field, false, false, errors.New("field of type ReviewEffortProblem does not have child fields"))
+}
+
+func (ec *executionContext) _RevokeProjectInvitationPayload_invitation(ctx context.Context, field graphql.CollectedField, obj *model.RevokeProjectInvitationPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RevokeProjectInvitationPayload_invitation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Invitation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *project.Invitation) graphql.Marshaler {
+			return ec.marshalOProjectInvitation2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐInvitation(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RevokeProjectInvitationPayload_invitation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RevokeProjectInvitationPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectInvitation(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _RevokeUserPayload_revokedAt(ctx context.Context, field graphql.CollectedField, obj *model.RevokeUserPayload) (ret graphql.Marshaler) {
@@ -44368,6 +45414,43 @@ func (ec *executionContext) unmarshalInputAbortUploadInput(ctx context.Context, 
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputAcceptProjectInvitationInput(ctx context.Context, obj any) (model.AcceptProjectInvitationInput, error) {
+	var it model.AcceptProjectInvitationInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"token", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "token":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("token"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Token = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputAddEntityRelationsInput(ctx context.Context, obj any) (model.AddEntityRelationsInput, error) {
 	var it model.AddEntityRelationsInput
 	if obj == nil {
@@ -45131,6 +46214,64 @@ func (ec *executionContext) unmarshalInputCreateProjectInput(ctx context.Context
 				return it, err
 			}
 			it.SuggestedKeywords = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCreateProjectInvitationInput(ctx context.Context, obj any) (model.CreateProjectInvitationInput, error) {
+	var it model.CreateProjectInvitationInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["uses"]; !present {
+		asMap["uses"] = 1
+	}
+	if _, present := asMap["expiresInDays"]; !present {
+		asMap["expiresInDays"] = 7
+	}
+
+	fieldsInOrder := [...]string{"teamId", "uses", "expiresInDays", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "teamId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("teamId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TeamID = data
+		case "uses":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("uses"))
+			data, err := ec.unmarshalNInt2int(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Uses = data
+		case "expiresInDays":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expiresInDays"))
+			data, err := ec.unmarshalNInt2int(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpiresInDays = data
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -48171,6 +49312,43 @@ func (ec *executionContext) unmarshalInputReviewEffortInput(ctx context.Context,
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputRevokeProjectInvitationInput(ctx context.Context, obj any) (model.RevokeProjectInvitationInput, error) {
+	var it model.RevokeProjectInvitationInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"invitationId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "invitationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("invitationId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.InvitationID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputRevokeUserInput(ctx context.Context, obj any) (model.RevokeUserInput, error) {
 	var it model.RevokeUserInput
 	if obj == nil {
@@ -49590,6 +50768,26 @@ func (ec *executionContext) unmarshalInputWithdrawItemInput(ctx context.Context,
 
 // region    ************************** interface.gotpl ***************************
 
+func (ec *executionContext) _AcceptProjectInvitationProblem(ctx context.Context, sel ast.SelectionSet, obj model.AcceptProjectInvitationProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.InvitationInvalid:
+		return ec._InvitationInvalid(ctx, sel, &obj)
+	case *model.InvitationInvalid:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._InvitationInvalid(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of AcceptProjectInvitationProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _AddNoteTagsProblem(ctx context.Context, sel ast.SelectionSet, obj model.AddNoteTagsProblem) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -50141,6 +51339,13 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._ProjectItem(ctx, sel, obj)
+	case project.Invitation:
+		return ec._ProjectInvitation(ctx, sel, &obj)
+	case *project.Invitation:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ProjectInvitation(ctx, sel, obj)
 	case project.Import:
 		return ec._ProjectImport(ctx, sel, &obj)
 	case *project.Import:
@@ -50460,6 +51665,13 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._ItemInUse(ctx, sel, obj)
+	case model.InvitationInvalid:
+		return ec._InvitationInvalid(ctx, sel, &obj)
+	case *model.InvitationInvalid:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._InvitationInvalid(ctx, sel, obj)
 	case model.GuidelinesConflict:
 		return ec._GuidelinesConflict(ctx, sel, &obj)
 	case *model.GuidelinesConflict:
@@ -51112,6 +52324,55 @@ func (ec *executionContext) _AbortUploadPayload(ctx context.Context, sel ast.Sel
 			out.Values[i] = graphql.MarshalString("AbortUploadPayload")
 		case "abortedItemId":
 			out.Values[i] = ec._AbortUploadPayload_abortedItemId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var acceptProjectInvitationPayloadImplementors = []string{"AcceptProjectInvitationPayload"}
+
+func (ec *executionContext) _AcceptProjectInvitationPayload(ctx context.Context, sel ast.SelectionSet, obj *model.AcceptProjectInvitationPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "AcceptProjectInvitationPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendAcceptProjectInvitationPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._AcceptProjectInvitationPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, acceptProjectInvitationPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AcceptProjectInvitationPayload")
+		case "project":
+			out.Values[i] = ec._AcceptProjectInvitationPayload_project(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "member":
+			out.Values[i] = ec._AcceptProjectInvitationPayload_member(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._AcceptProjectInvitationPayload_problem(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -52579,6 +53840,45 @@ func (ec *executionContext) _CreateProjectImportPayload(ctx context.Context, sel
 			}
 		case "upload":
 			out.Values[i] = ec._CreateProjectImportPayload_upload(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var createProjectInvitationPayloadImplementors = []string{"CreateProjectInvitationPayload"}
+
+func (ec *executionContext) _CreateProjectInvitationPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CreateProjectInvitationPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "CreateProjectInvitationPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendCreateProjectInvitationPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._CreateProjectInvitationPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, createProjectInvitationPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CreateProjectInvitationPayload")
+		case "invitation":
+			out.Values[i] = ec._CreateProjectInvitationPayload_invitation(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -55507,6 +56807,138 @@ func (ec *executionContext) _IndexedEntityEdge(ctx context.Context, sel ast.Sele
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var invitationInvalidImplementors = []string{"InvitationInvalid", "AcceptProjectInvitationProblem", "Problem"}
+
+func (ec *executionContext) _InvitationInvalid(ctx context.Context, sel ast.SelectionSet, obj *model.InvitationInvalid) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "InvitationInvalid", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendInvitationInvalid(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._InvitationInvalid(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, invitationInvalidImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InvitationInvalid")
+		case "message":
+			out.Values[i] = ec._InvitationInvalid_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var invitationPreviewImplementors = []string{"InvitationPreview"}
+
+func (ec *executionContext) _InvitationPreview(ctx context.Context, sel ast.SelectionSet, obj *project.InvitationPreview) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "InvitationPreview", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendInvitationPreview(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._InvitationPreview(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, invitationPreviewImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InvitationPreview")
+		case "projectName":
+			out.Values[i] = ec._InvitationPreview_projectName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "teamName":
+			out.Values[i] = ec._InvitationPreview_teamName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "teamType":
+			out.Values[i] = ec._InvitationPreview_teamType(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "invitedBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._InvitationPreview_invitedBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "expiresAt":
+			out.Values[i] = ec._InvitationPreview_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var itemImplementors = []string{"Item", "Node"}
 
 func (ec *executionContext) _Item(ctx context.Context, sel ast.SelectionSet, obj *score.Item) graphql.Marshaler {
@@ -57762,6 +59194,27 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "createProjectInvitation":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createProjectInvitation(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "revokeProjectInvitation":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_revokeProjectInvitation(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "acceptProjectInvitation":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_acceptProjectInvitation(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "removeProjectMember":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_removeProjectMember(ctx, field)
@@ -59793,6 +61246,45 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "invitations":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_invitations(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "categories":
 			field := field
 
@@ -61707,6 +63199,192 @@ func (ec *executionContext) _ProjectImportEdge(ctx context.Context, sel ast.Sele
 			out.Values[i] = ec._ProjectImportEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectInvitationImplementors = []string{"ProjectInvitation", "Node"}
+
+func (ec *executionContext) _ProjectInvitation(ctx context.Context, sel ast.SelectionSet, obj *project.Invitation) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectInvitation", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectInvitation(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectInvitation(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectInvitationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectInvitation")
+		case "id":
+			out.Values[i] = ec._ProjectInvitation_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "project":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectInvitation_project(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "team":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectInvitation_team(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "token":
+			out.Values[i] = ec._ProjectInvitation_token(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectInvitation_createdBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "createdAt":
+			out.Values[i] = ec._ProjectInvitation_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "expiresAt":
+			out.Values[i] = ec._ProjectInvitation_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "uses":
+			out.Values[i] = ec._ProjectInvitation_uses(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "used":
+			out.Values[i] = ec._ProjectInvitation_used(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "revokedAt":
+			out.Values[i] = ec._ProjectInvitation_revokedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -64376,6 +66054,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "invitation":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_invitation(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "onlineCount":
 			field := field
 
@@ -65616,6 +67316,45 @@ func (ec *executionContext) _ReviewEffortPayload(ctx context.Context, sel ast.Se
 			}
 		case "problem":
 			out.Values[i] = ec._ReviewEffortPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var revokeProjectInvitationPayloadImplementors = []string{"RevokeProjectInvitationPayload"}
+
+func (ec *executionContext) _RevokeProjectInvitationPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RevokeProjectInvitationPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "RevokeProjectInvitationPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendRevokeProjectInvitationPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._RevokeProjectInvitationPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, revokeProjectInvitationPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RevokeProjectInvitationPayload")
+		case "invitation":
+			out.Values[i] = ec._RevokeProjectInvitationPayload_invitation(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -71817,6 +73556,11 @@ func (ec *executionContext) unmarshalNAbortUploadInput2githubᚗcomᚋtaggieᚋt
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNAcceptProjectInvitationInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAcceptProjectInvitationInput(ctx context.Context, v any) (model.AcceptProjectInvitationInput, error) {
+	res, err := ec.unmarshalInputAcceptProjectInvitationInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNAddEntityRelationsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddEntityRelationsInput(ctx context.Context, v any) (model.AddEntityRelationsInput, error) {
 	res, err := ec.unmarshalInputAddEntityRelationsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -72110,6 +73854,11 @@ func (ec *executionContext) unmarshalNCreateProjectImportInput2githubᚗcomᚋta
 
 func (ec *executionContext) unmarshalNCreateProjectInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateProjectInput(ctx context.Context, v any) (model.CreateProjectInput, error) {
 	res, err := ec.unmarshalInputCreateProjectInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateProjectInvitationInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateProjectInvitationInput(ctx context.Context, v any) (model.CreateProjectInvitationInput, error) {
+	res, err := ec.unmarshalInputCreateProjectInvitationInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -72818,6 +74567,22 @@ func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋintern
 func (ec *executionContext) marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐImportID(ctx context.Context, sel ast.SelectionSet, v project.ImportID) graphql.Marshaler {
 	_ = sel
 	res := model.MarshalImportID(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐInvitationID(ctx context.Context, v any) (project.InvitationID, error) {
+	res, err := model.UnmarshalInvitationID(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐInvitationID(ctx context.Context, sel ast.SelectionSet, v project.InvitationID) graphql.Marshaler {
+	_ = sel
+	res := model.MarshalInvitationID(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -73924,6 +75689,10 @@ func (ec *executionContext) marshalNProjectImportEdge2ᚕgithubᚗcomᚋtaggie�
 	return ret
 }
 
+func (ec *executionContext) marshalNProjectInvitation2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐInvitation(ctx context.Context, sel ast.SelectionSet, v project.Invitation) graphql.Marshaler {
+	return ec._ProjectInvitation(ctx, sel, &v)
+}
+
 func (ec *executionContext) marshalNProjectItem2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItem(ctx context.Context, sel ast.SelectionSet, v project.Item) graphql.Marshaler {
 	return ec._ProjectItem(ctx, sel, &v)
 }
@@ -74380,6 +76149,11 @@ func (ec *executionContext) unmarshalNReturnSkippedItemsInput2githubᚗcomᚋtag
 
 func (ec *executionContext) unmarshalNReviewEffortInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐReviewEffortInput(ctx context.Context, v any) (model.ReviewEffortInput, error) {
 	res, err := ec.unmarshalInputReviewEffortInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRevokeProjectInvitationInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRevokeProjectInvitationInput(ctx context.Context, v any) (model.RevokeProjectInvitationInput, error) {
+	res, err := ec.unmarshalInputRevokeProjectInvitationInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -75466,6 +77240,20 @@ func (ec *executionContext) marshalOAbortUploadPayload2ᚖgithubᚗcomᚋtaggie�
 	return ec._AbortUploadPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOAcceptProjectInvitationPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAcceptProjectInvitationPayload(ctx context.Context, sel ast.SelectionSet, v *model.AcceptProjectInvitationPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AcceptProjectInvitationPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOAcceptProjectInvitationProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAcceptProjectInvitationProblem(ctx context.Context, sel ast.SelectionSet, v model.AcceptProjectInvitationProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AcceptProjectInvitationProblem(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOAddEntityRelationsPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐAddEntityRelationsPayload(ctx context.Context, sel ast.SelectionSet, v *model.AddEntityRelationsPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -75745,6 +77533,13 @@ func (ec *executionContext) marshalOCreateProjectImportPayload2ᚖgithubᚗcom�
 		return graphql.Null
 	}
 	return ec._CreateProjectImportPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCreateProjectInvitationPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateProjectInvitationPayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateProjectInvitationPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateProjectInvitationPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOCreateProjectPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐCreateProjectPayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateProjectPayload) graphql.Marshaler {
@@ -76387,6 +78182,13 @@ func (ec *executionContext) marshalOInt642ᚖint64(ctx context.Context, sel ast.
 	return res
 }
 
+func (ec *executionContext) marshalOInvitationPreview2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐInvitationPreview(ctx context.Context, sel ast.SelectionSet, v *project.InvitationPreview) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._InvitationPreview(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOItem2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋscoreᚐItem(ctx context.Context, sel ast.SelectionSet, v *score.Item) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -76786,6 +78588,42 @@ func (ec *executionContext) marshalOProjectImportConnection2ᚖgithubᚗcomᚋta
 		return graphql.Null
 	}
 	return ec._ProjectImportConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOProjectInvitation2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐInvitationᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Invitation) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectInvitation", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendOProjectInvitation2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐInvitationᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalOProjectInvitation2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐInvitationᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	if v == nil {
+		return graphql.Null
+	}
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectInvitation2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐInvitation(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOProjectInvitation2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐInvitation(ctx context.Context, sel ast.SelectionSet, v *project.Invitation) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProjectInvitation(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOProjectItem2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐItemᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Item) graphql.Marshaler {
@@ -77250,6 +79088,13 @@ func (ec *executionContext) marshalOReviewEffortProblem2githubᚗcomᚋtaggieᚋ
 		return graphql.Null
 	}
 	return ec._ReviewEffortProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORevokeProjectInvitationPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRevokeProjectInvitationPayload(ctx context.Context, sel ast.SelectionSet, v *model.RevokeProjectInvitationPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RevokeProjectInvitationPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalORevokeUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐRevokeUserPayload(ctx context.Context, sel ast.SelectionSet, v *model.RevokeUserPayload) graphql.Marshaler {
@@ -78112,6 +79957,7 @@ var waits = map[lean.Field]bool{
 	{Type: "NoteEvent", Name: "by"}:                true,
 	{Type: "NoteEvent", Name: "with"}:              true,
 	{Type: "Project", Name: "guidelines"}:          true,
+	{Type: "Project", Name: "invitations"}:         true,
 	{Type: "Project", Name: "categories"}:          true,
 	{Type: "Project", Name: "subcategories"}:       true,
 	{Type: "Project", Name: "teams"}:               true,

@@ -25,6 +25,11 @@ var planned = map[string]lean.Type{
 	"AbortUploadPayload": {Implements: abortUploadPayloadImplementors, Fields: map[string]lean.TypeField{
 		"abortedItemId": {At: 1, Of: "", Resolved: false},
 	}},
+	"AcceptProjectInvitationPayload": {Implements: acceptProjectInvitationPayloadImplementors, Fields: map[string]lean.TypeField{
+		"project": {At: 1, Of: "Project", Resolved: false},
+		"member":  {At: 2, Of: "ProjectMember", Resolved: false},
+		"problem": {At: 3, Of: "", Resolved: false},
+	}},
 	"AddEntityRelationsPayload": {Implements: addEntityRelationsPayloadImplementors, Fields: map[string]lean.TypeField{
 		"entity":  {At: 1, Of: "Entity", Resolved: false},
 		"problem": {At: 2, Of: "", Resolved: false},
@@ -141,6 +146,9 @@ var planned = map[string]lean.Type{
 	"CreateProjectImportPayload": {Implements: createProjectImportPayloadImplementors, Fields: map[string]lean.TypeField{
 		"import": {At: 1, Of: "ProjectImport", Resolved: false},
 		"upload": {At: 2, Of: "Upload", Resolved: false},
+	}},
+	"CreateProjectInvitationPayload": {Implements: createProjectInvitationPayloadImplementors, Fields: map[string]lean.TypeField{
+		"invitation": {At: 1, Of: "ProjectInvitation", Resolved: false},
 	}},
 	"CreateProjectPayload": {Implements: createProjectPayloadImplementors, Fields: map[string]lean.TypeField{
 		"project": {At: 1, Of: "Project", Resolved: false},
@@ -396,6 +404,16 @@ var planned = map[string]lean.Type{
 		"entityKey":  {At: 4, Of: "", Resolved: false},
 		"attributes": {At: 5, Of: "", Resolved: false},
 	}},
+	"InvitationInvalid": {Implements: invitationInvalidImplementors, Fields: map[string]lean.TypeField{
+		"message": {At: 1, Of: "", Resolved: false},
+	}},
+	"InvitationPreview": {Implements: invitationPreviewImplementors, Fields: map[string]lean.TypeField{
+		"projectName": {At: 1, Of: "", Resolved: false},
+		"teamName":    {At: 2, Of: "", Resolved: false},
+		"teamType":    {At: 3, Of: "", Resolved: false},
+		"invitedBy":   {At: 4, Of: "User", Resolved: true},
+		"expiresAt":   {At: 5, Of: "", Resolved: false},
+	}},
 	"Item": {Implements: itemImplementors, Fields: map[string]lean.TypeField{
 		"id":              {At: 1, Of: "", Resolved: false},
 		"name":            {At: 2, Of: "", Resolved: false},
@@ -616,7 +634,7 @@ var planned = map[string]lean.Type{
 		"reviewPercent":     {At: 9, Of: "", Resolved: false},
 		"newcomerDays":      {At: 10, Of: "", Resolved: false},
 		"suggestedKeywords": {At: 11, Of: "", Resolved: false},
-		"paused":            {At: 24, Of: "", Resolved: false},
+		"paused":            {At: 25, Of: "", Resolved: false},
 	}},
 	"ProjectConflict": {Implements: projectConflictImplementors, Fields: map[string]lean.TypeField{
 		"message": {At: 1, Of: "", Resolved: false},
@@ -695,6 +713,18 @@ var planned = map[string]lean.Type{
 	"ProjectImportEdge": {Implements: projectImportEdgeImplementors, Fields: map[string]lean.TypeField{
 		"cursor": {At: 1, Of: "", Resolved: false},
 		"node":   {At: 2, Of: "ProjectImport", Resolved: false},
+	}},
+	"ProjectInvitation": {Implements: projectInvitationImplementors, Fields: map[string]lean.TypeField{
+		"id":        {At: 1, Of: "", Resolved: false},
+		"project":   {At: 2, Of: "Project", Resolved: true},
+		"team":      {At: 3, Of: "Team", Resolved: true},
+		"token":     {At: 4, Of: "", Resolved: false},
+		"createdBy": {At: 5, Of: "User", Resolved: true},
+		"createdAt": {At: 6, Of: "", Resolved: false},
+		"expiresAt": {At: 7, Of: "", Resolved: false},
+		"uses":      {At: 8, Of: "", Resolved: false},
+		"used":      {At: 9, Of: "", Resolved: false},
+		"revokedAt": {At: 10, Of: "", Resolved: false},
 	}},
 	"ProjectItem": {Implements: projectItemImplementors, Fields: map[string]lean.TypeField{
 		"id":          {At: 1, Of: "", Resolved: false, Shared: true},
@@ -942,6 +972,9 @@ var planned = map[string]lean.Type{
 		"effort":  {At: 1, Of: "ProjectItemEffort", Resolved: false},
 		"item":    {At: 2, Of: "ProjectItem", Resolved: false},
 		"problem": {At: 3, Of: "", Resolved: false},
+	}},
+	"RevokeProjectInvitationPayload": {Implements: revokeProjectInvitationPayloadImplementors, Fields: map[string]lean.TypeField{
+		"invitation": {At: 1, Of: "ProjectInvitation", Resolved: false},
 	}},
 	"RevokeUserPayload": {Implements: revokeUserPayloadImplementors, Fields: map[string]lean.TypeField{
 		"revokedAt": {At: 1, Of: "", Resolved: false},
@@ -1330,6 +1363,38 @@ func (ec *executionContext) appendAbortUploadPayload(w *lean.Writer, p *lean.Pla
 				w.Null()
 			} else {
 				w.B = (*obj.AbortedItemID).AppendGQL(w.B)
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendAcceptProjectInvitationPayload(w *lean.Writer, p *lean.Plan, obj *model.AcceptProjectInvitationPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"AcceptProjectInvitationPayload"`...)
+		case 1: // project
+			if obj.Project == nil {
+				w.Null()
+			} else if !ec.appendProject(w, f.Below, obj.Project) {
+				return false
+			}
+		case 2: // member
+			if obj.Member == nil {
+				w.Null()
+			} else if !ec.appendProjectMember(w, f.Below, obj.Member) {
+				return false
+			}
+		case 3: // problem
+			if obj.Problem == nil {
+				w.Null()
+			} else if !ec.appendAcceptProjectInvitationProblem(w, f, obj.Problem) {
+				return false
 			}
 		default:
 			return false
@@ -2124,6 +2189,26 @@ func (ec *executionContext) appendCreateProjectImportPayload(w *lean.Writer, p *
 			if obj.Upload == nil {
 				w.Null()
 			} else if !ec.appendUpload(w, f.Below, obj.Upload) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendCreateProjectInvitationPayload(w *lean.Writer, p *lean.Plan, obj *model.CreateProjectInvitationPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"CreateProjectInvitationPayload"`...)
+		case 1: // invitation
+			if obj.Invitation == nil {
+				w.Null()
+			} else if !ec.appendProjectInvitation(w, f.Below, obj.Invitation) {
 				return false
 			}
 		default:
@@ -3753,6 +3838,64 @@ func (ec *executionContext) appendIndexedEntityEdge(w *lean.Writer, p *lean.Plan
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendInvitationInvalid(w *lean.Writer, p *lean.Plan, obj *model.InvitationInvalid) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"InvitationInvalid"`...)
+		case 1: // message
+			w.B = scalar.AppendString(w.B, obj.Message)
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendInvitationPreview(w *lean.Writer, p *lean.Plan, obj *project.InvitationPreview) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"InvitationPreview"`...)
+		case 1: // projectName
+			w.B = scalar.AppendString(w.B, obj.ProjectName)
+		case 2: // teamName
+			w.B = scalar.AppendString(w.B, obj.TeamName)
+		case 3: // teamType
+			if !w.Value(ec.marshalNTeamType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐTeamType(w.Context(), nil, obj.TeamType), false) {
+				return false
+			}
+		case 4: // invitedBy
+			ctx, _ := w.Call(f, ec.fieldContext_InvitationPreview_invitedBy)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.InvitationPreview().InvitedBy(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else if !ec.appendUser(w, f.Below, v) {
+				return false
+			}
+		case 5: // expiresAt
+			if (obj.ExpiresAt).IsZero() {
+				return false
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.ExpiresAt)
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendItem(w *lean.Writer, p *lean.Plan, obj *score.Item) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -5162,7 +5305,7 @@ func (ec *executionContext) appendProject(w *lean.Writer, p *lean.Plan, obj *pro
 			if !w.Fits() {
 				return false
 			}
-		case 24: // paused
+		case 25: // paused
 			w.B = strconv.AppendBool(w.B, obj.Paused)
 		default:
 			return false
@@ -5711,6 +5854,96 @@ func (ec *executionContext) appendProjectImportEdge(w *lean.Writer, p *lean.Plan
 		case 2: // node
 			if !ec.appendProjectImport(w, f.Below, &obj.Node) {
 				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendProjectInvitation(w *lean.Writer, p *lean.Plan, obj *project.Invitation) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"ProjectInvitation"`...)
+		case 1: // id
+			if !w.Value(ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐInvitationID(w.Context(), nil, obj.InvitationID), false) {
+				return false
+			}
+		case 2: // project
+			ctx, _ := w.Call(f, ec.fieldContext_ProjectInvitation_project)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.ProjectInvitation().Project(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else if !ec.appendProject(w, f.Below, v) {
+				return false
+			}
+		case 3: // team
+			ctx, _ := w.Call(f, ec.fieldContext_ProjectInvitation_team)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.ProjectInvitation().Team(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else if !ec.appendTeam(w, f.Below, v) {
+				return false
+			}
+		case 4: // token
+			v := obj.Token()
+			if v == nil {
+				w.Null()
+			} else {
+				w.B = scalar.AppendString(w.B, *v)
+			}
+		case 5: // createdBy
+			ctx, _ := w.Call(f, ec.fieldContext_ProjectInvitation_createdBy)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.ProjectInvitation().CreatedBy(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else if !ec.appendUser(w, f.Below, v) {
+				return false
+			}
+		case 6: // createdAt
+			v := obj.CreatedAt()
+			if (v).IsZero() {
+				return false
+			} else {
+				w.B = scalar.AppendDateTime(w.B, v)
+			}
+		case 7: // expiresAt
+			if (obj.ExpiresAt).IsZero() {
+				return false
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.ExpiresAt)
+			}
+		case 8: // uses
+			w.B = scalar.AppendInt(w.B, obj.Uses)
+		case 9: // used
+			w.B = scalar.AppendInt(w.B, obj.Used)
+		case 10: // revokedAt
+			if (obj.RevokedAt).IsZero() {
+				w.Null()
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.RevokedAt)
 			}
 		default:
 			return false
@@ -7424,6 +7657,26 @@ func (ec *executionContext) appendReviewEffortPayload(w *lean.Writer, p *lean.Pl
 			if obj.Problem == nil {
 				w.Null()
 			} else if !ec.appendReviewEffortProblem(w, f, obj.Problem) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendRevokeProjectInvitationPayload(w *lean.Writer, p *lean.Plan, obj *model.RevokeProjectInvitationPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"RevokeProjectInvitationPayload"`...)
+		case 1: // invitation
+			if obj.Invitation == nil {
+				w.Null()
+			} else if !ec.appendProjectInvitation(w, f.Below, obj.Invitation) {
 				return false
 			}
 		default:
@@ -9800,6 +10053,23 @@ func (ec *executionContext) appendWithdrawItemPayload(w *lean.Writer, p *lean.Pl
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendAcceptProjectInvitationProblem(w *lean.Writer, f *lean.Planned, v model.AcceptProjectInvitationProblem) bool {
+	switch obj := v.(type) {
+	case model.InvitationInvalid:
+		if p := w.Plan("InvitationInvalid", f); p != nil {
+			return ec.appendInvitationInvalid(w, p, &obj)
+		}
+	case *model.InvitationInvalid:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("InvitationInvalid", f); p != nil {
+			return ec.appendInvitationInvalid(w, p, obj)
+		}
+	}
+	return false
+}
+
 func (ec *executionContext) appendAddNoteTagsProblem(w *lean.Writer, f *lean.Planned, v model.AddNoteTagsProblem) bool {
 	switch obj := v.(type) {
 	case model.TooManyTags:
@@ -10373,6 +10643,17 @@ func (ec *executionContext) appendNode(w *lean.Writer, f *lean.Planned, v model.
 		if p := w.Plan("ProjectItem", f); p != nil {
 			return ec.appendProjectItem(w, p, obj)
 		}
+	case project.Invitation:
+		if p := w.Plan("ProjectInvitation", f); p != nil {
+			return ec.appendProjectInvitation(w, p, &obj)
+		}
+	case *project.Invitation:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("ProjectInvitation", f); p != nil {
+			return ec.appendProjectInvitation(w, p, obj)
+		}
 	case project.Import:
 		if p := w.Plan("ProjectImport", f); p != nil {
 			return ec.appendProjectImport(w, p, &obj)
@@ -10830,6 +11111,17 @@ func (ec *executionContext) appendProblem(w *lean.Writer, f *lean.Planned, v mod
 		}
 		if p := w.Plan("ItemInUse", f); p != nil {
 			return ec.appendItemInUse(w, p, obj)
+		}
+	case model.InvitationInvalid:
+		if p := w.Plan("InvitationInvalid", f); p != nil {
+			return ec.appendInvitationInvalid(w, p, &obj)
+		}
+	case *model.InvitationInvalid:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("InvitationInvalid", f); p != nil {
+			return ec.appendInvitationInvalid(w, p, obj)
 		}
 	case model.GuidelinesConflict:
 		if p := w.Plan("GuidelinesConflict", f); p != nil {
@@ -12533,6 +12825,24 @@ func (ec *executionContext) appendOOnlineMember2ᚕgithubᚗcomᚋtaggieᚋtaggi
 				return false
 			}
 			if !ec.appendOnlineMember(w, p, &v[i]) {
+				return false
+			}
+		}
+		w.B = append(w.B, ']')
+	}
+	return true
+}
+
+func (ec *executionContext) appendOProjectInvitation2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐInvitationᚄ(w *lean.Writer, p *lean.Plan, v []project.Invitation) bool {
+	if v == nil {
+		w.Null()
+	} else {
+		w.B = append(w.B, '[')
+		for i := range v {
+			if !w.Next(i) {
+				return false
+			}
+			if !ec.appendProjectInvitation(w, p, &v[i]) {
 				return false
 			}
 		}

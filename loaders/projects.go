@@ -13,6 +13,8 @@ type projectLoaders struct {
 	Labels       *Loader[project.Ref[project.LabelID], project.Label]
 	LabelsOf     *Loader[project.Ref[project.ID], []project.Label] // both lists; see [project.Kind.Of]
 	Guidelines   *Loader[project.Ref[project.ID], project.Guidelines]
+	Invitations  *Loader[project.InvitationID, project.Invitation]
+	InvitesOf    *Loader[project.Ref[project.ID], []project.Invitation]
 	Teams        *Loader[project.Ref[project.TeamID], project.Team]
 	TeamsOf      *Loader[project.Ref[project.ID], []project.Team]
 	ProjectItems *Loader[project.Ref[project.ItemID], project.Item]
@@ -42,6 +44,8 @@ func newProjectLoaders(r *response, projects *project.Service) projectLoaders {
 		Labels:       register(r, "labels", projects.LabelsByID),
 		LabelsOf:     register(r, "labelsOf", projects.ListLabels),
 		Guidelines:   register(r, "guidelines", projects.GuidelinesOf),
+		Invitations:  register(r, "invitations", projects.InvitationsByID),
+		InvitesOf:    register(r, "invitesOf", projects.ListInvitations),
 		Teams:        register(r, "teams", projects.TeamsByID),
 		TeamsOf:      register(r, "teamsOf", projects.ListTeams),
 		ProjectItems: register(r, "projectItems", projects.ItemsByID),

@@ -50,6 +50,7 @@ func (r *Resolver) kinds(load *loaders.Loaders, w *wave) []kind {
 		kindOf("Scope", scopeID, &w.scopes, load.Scopes, r.scopesAhead),
 		kindOf("Entity", entityID, &w.entities, load.Entities, r.entitiesAhead),
 		kindOf("Project", projectID, &w.projects, load.Projects, r.projectsAhead),
+		kindOf("ProjectInvitation", invitationID, &w.invitations, load.Invitations, r.invitationsAhead),
 		kindOf("Team", teamRef, &w.teams, load.Teams, r.teamsAhead),
 		{
 			typ: "Category", ask: asking(categoryRef, &w.labels), load: loading(categoryRef, load.Labels, categoryNode),

@@ -42,6 +42,8 @@ type wave struct {
 	labelsOf     []project.Ref[project.ID]
 	teamsOf      []project.Ref[project.ID]
 	guidelines   []project.Ref[project.ID]
+	invitesOf    []project.Ref[project.ID]
+	invitations  []project.InvitationID
 	efforts      []project.Ref[project.EffortID]
 	imports      []project.TransferID
 	exports      []project.TransferID
@@ -71,6 +73,8 @@ func (w wave) read(load *loaders.Loaders) {
 	prefetch(&group, load.LabelsOf, w.labelsOf)
 	prefetch(&group, load.TeamsOf, w.teamsOf)
 	prefetch(&group, load.Guidelines, w.guidelines)
+	prefetch(&group, load.InvitesOf, w.invitesOf)
+	prefetch(&group, load.Invitations, w.invitations)
 	prefetch(&group, load.Efforts, w.efforts)
 	prefetch(&group, load.Imports, w.imports)
 	prefetch(&group, load.Exports, w.exports)

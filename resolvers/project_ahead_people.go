@@ -10,7 +10,7 @@ import (
 	"github.com/taggie/taggie/loaders"
 )
 
-// projectsAhead reads what is selected below projects: the viewer's membership, and of more than one project the lists, teams and guidelines.
+// projectsAhead reads what is selected below projects: the viewer's membership, and of more than one project the lists, teams, guidelines and invitations.
 // Those of a single one, and its pages, begin side by side by themselves.
 func (r *Resolver) projectsAhead(ctx context.Context, projects []project.Project, sel selection) {
 	load := loaders.From(ctx)
@@ -26,6 +26,9 @@ func (r *Resolver) projectsAhead(ctx context.Context, projects []project.Project
 		}
 		if sel.has("guidelines") {
 			lists.guidelines = append(lists.guidelines, p.Ref())
+		}
+		if sel.has("invitations") {
+			lists.invitesOf = append(lists.invitesOf, p.Ref())
 		}
 		if sel.has("teams") {
 			lists.teamsOf = append(lists.teamsOf, p.Ref())
@@ -44,6 +47,11 @@ func (r *Resolver) projectsAhead(ctx context.Context, projects []project.Project
 			teams = append(teams, of...)
 		}
 		r.teamsAhead(ctx, teams, sel.in("teams", "Team", "Node"))
+		var invitations []project.Invitation
+		for _, of := range loaded(ctx, load.InvitesOf, lists.invitesOf) {
+			invitations = append(invitations, of...)
+		}
+		r.invitationsAhead(ctx, invitations, sel.in("invitations", "ProjectInvitation", "Node"))
 		guidelinesAhead(ctx, loaded(ctx, load.Guidelines, lists.guidelines), sel.in("guidelines", "Guidelines"))
 	}
 	r.membersAhead(ctx, mine, sel.in("viewerMember", "ProjectMember"))

@@ -29,6 +29,8 @@ func (m mutation) projectProblem(ctx context.Context, err error) any {
 		return model.NameTaken{Message: project.NameTaken.Message, Field: f.Field}
 	case errors.Is(err, project.ErrLastManager):
 		return model.LastManager{Message: project.ErrLastManager.Message}
+	case errors.Is(err, project.ErrInvitationInvalid):
+		return model.InvitationInvalid{Message: project.ErrInvitationInvalid.Message}
 	case isFault: // that others were faster until the deadline is one, too
 		return nil
 	}

@@ -124,6 +124,18 @@ func transferID(field string, id gid.ID, typ string) (project.TransferID, error)
 	return project.TransferID{Project: project.ID(key[0]), ID: key[1]}, nil
 }
 
+func invitationID(field string, id gid.ID) (project.InvitationID, error) {
+	key, err := parts(field, id, "ProjectInvitation", 3)
+	if err != nil {
+		return project.InvitationID{}, err
+	}
+	created, err := strconv.ParseInt(key[1], 10, 64)
+	if err != nil || created < 0 || strconv.FormatInt(created, 10) != key[1] {
+		return project.InvitationID{}, fault.Invalidf(field, "this is not an id of the type ProjectInvitation")
+	}
+	return project.InvitationID{Project: project.ID(key[0]), Created: created, ID: key[2]}, nil
+}
+
 // parts returns the key parts of an id. None of them is empty: a store cannot be asked for such a key, and refuses with it all
 // others of a batch.
 func parts(field string, id gid.ID, typ string, n int) ([]string, error) {

@@ -12,12 +12,26 @@ import (
 // Kinds are the kinds of rows that only projects have; their entities are those of [entities.Kinds].
 func Kinds() []dynamo.RowKind {
 	return []dynamo.RowKind{
-		{Name: "a member of a project", Table: dynamo.RelationshipEntries, Needs: needsOfMember, Is: func(k dynamo.Key) bool {
-			parts := keys.Split(k.PK)
-			return len(parts) == 3 && parts[1] == "Project" && parts[0] == parts[2] && strings.HasPrefix(k.SK, "member:") && !keys.IsPredicateEnd(k.SK)
-		}},
+		{Name: "a member of a project", Table: dynamo.RelationshipEntries, Needs: needsOfMember, Is: linkOfProject("member:")},
+		{Name: "an invitation to a project", Table: dynamo.RelationshipEntries, Needs: needsOfInvitation, Is: linkOfProject("invitation:")},
 		{Name: "a project of a user", Table: dynamo.RelationshipEntries, Is: dynamo.KeyBegins(keys.SubjectKey(entities.OurScope, "User", ""), "project:"), Needs: needsOfMembership},
 	}
+}
+
+// linkOfProject reports whether a key is that of a relationship of a project under a predicate.
+func linkOfProject(predicate string) func(dynamo.Key) bool {
+	return func(k dynamo.Key) bool {
+		parts := keys.Split(k.PK)
+		return len(parts) == 3 && parts[1] == "Project" && parts[0] == parts[2] && strings.HasPrefix(k.SK, predicate) && !keys.IsPredicateEnd(k.SK)
+	}
+}
+
+func needsOfInvitation(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
+	var i project.Invitation
+	if err := decodeInvitation(item, &i); err != nil || i.ID == "" {
+		return nil, err
+	}
+	return []dynamo.Need{{What: "the project", Table: dynamo.EntitiesMaster, Key: entities.EntityKey(ProjectID(i.Project))}}, nil
 }
 
 func needsOfMember(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {

@@ -154,7 +154,7 @@ func (db Store) eraseIndex(ctx context.Context, id project.ID, name string) (int
 // partTypes are the types of what a project has few of.
 var partTypes = []string{"Team", string(project.Category), string(project.Subcategory), teamList + "List", string(project.Category) + "List", string(project.Subcategory) + "List", importType, exportType, removalType}
 
-// EraseProject removes what is left of a project without items: its teams, labels, lists and guidelines, its former members, and at last the project itself. Who created it may create another one then.
+// EraseProject removes what is left of a project without items: its teams, labels, lists and guidelines, its invitations, its former members, and at last the project itself. Who created it may create another one then.
 //
 // Index: entities_by_type, eventually consistent. Key: _scope_type_key = <project>:<type>, for 9 types. Index: primary. Key: _subject_key =
 // <project>:Project:<project>, and taggie:User:<user>/project:0:Project:<project> of each former member; taggie:QueueMark:<project>/mark:; <project>/<project>:Guidelines;
@@ -180,7 +180,7 @@ func (db Store) EraseProject(ctx context.Context, p project.Project) error {
 	if _, err := db.Query(ctx, s, func(row dynamo.Item) (bool, error) {
 		var r entities.RelationRecord
 		err := entities.DecodeRelation(row, &r, nil)
-		if r.Object.Scope == entities.OurScope {
+		if r.Object.Scope == entities.OurScope && r.Object.Type == "User" {
 			parts = append(parts, dynamo.RowID{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(projectOf(project.UserID(r.Object.ID), p.ID))})
 		}
 		links = append(links, dynamo.RowID{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(r.Relation)})

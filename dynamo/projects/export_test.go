@@ -16,6 +16,7 @@ var (
 	DecodeExport     = decodeExport
 	DecodeGuidelines = decodeGuidelines
 	DecodeImport     = decodeImport
+	DecodeInvitation = decodeInvitation
 	DecodeLabel      = decodeLabel
 	DecodeRemoval    = decodeRemoval
 	DecodeShortList  = decodeShortList
@@ -23,6 +24,7 @@ var (
 	ExportRow        = exportRow
 	GuidelinesRow    = guidelinesRow
 	ImportRow        = importRow
+	InvitationRow    = invitationRow
 	LabelRow         = labelRow
 	ListID           = listID
 	ProjectMemberRow = projectMemberRow

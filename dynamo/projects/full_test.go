@@ -27,6 +27,11 @@ var fullMember = project.Member{Project: dynamotest.AUUID, User: "u1", Team: "t1
 
 var fullGuidelines = project.Guidelines{Project: dynamotest.AUUID, Text: "# Owls", Version: 3, UpdatedAt: dynamotest.FullTime, UpdatedBy: "u1"}
 
+var fullInvitation = project.Invitation{
+	InvitationID: project.InvitationID{Project: dynamotest.AUUID, Created: dynamotest.FullTime.UnixMilli(), ID: "i1"}, Team: "t1", Type: project.Taggie, Hash: "h", CreatedBy: "u1",
+	ExpiresAt: dynamotest.FullTime.Add(time.Hour), Uses: 3, Used: 2, RevokedAt: dynamotest.FullTime.Add(time.Second),
+}
+
 var fullTeam = project.Team{TeamID: project.TeamID{Project: dynamotest.AUUID, ID: "t1"}, Name: "Reviewers", Type: project.Reviewer, CreatedAt: dynamotest.FullTime, DeletedAt: dynamotest.FullTime.Add(time.Second), Into: "t2"}
 
 var fullLabel = project.Label{
@@ -75,6 +80,9 @@ func TestRowsOfProjectsAreReadAsTheyWereWritten(t *testing.T) {
 	assert.Equal(t, fullMember, dynamotest.Decoded(t, projects.ProjectMemberRow(fullMember), projects.DecodeProjectMember))
 	dynamotest.Full(t, fullGuidelines)
 	assert.Equal(t, fullGuidelines, dynamotest.Decoded(t, projects.GuidelinesRow(fullGuidelines), projects.DecodeGuidelines))
+	dynamotest.Full(t, fullInvitation)
+	dynamotest.Full(t, fullInvitation.InvitationID)
+	assert.Equal(t, fullInvitation, dynamotest.Decoded(t, projects.InvitationRow(fullInvitation), projects.DecodeInvitation))
 	dynamotest.Full(t, fullTeam)
 	assert.Equal(t, fullTeam, dynamotest.Decoded(t, projects.TeamRow(fullTeam, 1, dynamotest.FullTime), projects.DecodeTeam))
 	dynamotest.Full(t, fullLabel)

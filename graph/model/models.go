@@ -35,6 +35,24 @@ type AbortUploadPayload struct {
 	AbortedItemID *gid.ID `json:"abortedItemId,omitempty"`
 }
 
+// Input of `acceptProjectInvitation`.
+type AcceptProjectInvitationInput struct {
+	// The token of an invitation.
+	Token string `json:"token"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `acceptProjectInvitation`.
+type AcceptProjectInvitationPayload struct {
+	// The project; null if there was a problem.
+	Project *project.Project `json:"project,omitempty"`
+	// The membership of the viewer; null if there was a problem.
+	Member *project.Member `json:"member,omitempty"`
+	// Why nothing was changed.
+	Problem AcceptProjectInvitationProblem `json:"problem,omitempty"`
+}
+
 // Input of `addEntityRelations`.
 type AddEntityRelationsInput struct {
 	// The id of an `Entity`: the subject.
@@ -343,6 +361,24 @@ type CreateProjectInput struct {
 	SuggestedKeywords graphql.Omittable[[]string] `json:"suggestedKeywords,omitempty"`
 	// 1 to 255 bytes; see the conventions above.
 	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Input of `createProjectInvitation`.
+type CreateProjectInvitationInput struct {
+	// The id of the `Team` that is joined. Its type is `TAGGIE` or `REVIEWER`.
+	TeamID gid.ID `json:"teamId"`
+	// How many users can join: 1 to 100.
+	Uses int `json:"uses"`
+	// After how many days the invitation expires: 1 to 30.
+	ExpiresInDays int `json:"expiresInDays"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `createProjectInvitation`.
+type CreateProjectInvitationPayload struct {
+	// The invitation. A repeated request gets the same token.
+	Invitation *project.Invitation `json:"invitation,omitempty"`
 }
 
 // Result of `createProject`.
@@ -889,6 +925,16 @@ type InsertPagesInput struct {
 	// 1 to 250.
 	Pages []ScorePageInput `json:"pages"`
 }
+
+// Nobody can join by this token. It is unknown, expired, used up or revoked, or its team or project was deleted; which of these, Taggie does not
+// tell.
+type InvitationInvalid struct {
+	Message string `json:"message"`
+}
+
+func (InvitationInvalid) IsAcceptProjectInvitationProblem() {}
+
+func (InvitationInvalid) IsProblem() {}
 
 // Something uses the item.
 type ItemInUse struct {
@@ -1704,6 +1750,20 @@ type ReviewEffortPayload struct {
 	Item *project.Item `json:"item,omitempty"`
 	// Why nothing was changed.
 	Problem ReviewEffortProblem `json:"problem,omitempty"`
+}
+
+// Input of `revokeProjectInvitation`.
+type RevokeProjectInvitationInput struct {
+	// The id of a `ProjectInvitation`.
+	InvitationID gid.ID `json:"invitationId"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `revokeProjectInvitation`.
+type RevokeProjectInvitationPayload struct {
+	// The invitation, revoked.
+	Invitation *project.Invitation `json:"invitation,omitempty"`
 }
 
 // Input of `revokeUser`.

@@ -75,6 +75,8 @@ type (
 	PutProjectMemberProblem any
 	// RemoveProjectMemberProblem is an expected outcome of removeProjectMember.
 	RemoveProjectMemberProblem any
+	// AcceptProjectInvitationProblem is an expected outcome of acceptProjectInvitation.
+	AcceptProjectInvitationProblem any
 	// ImportItemsProblem is an expected outcome of importItems.
 	ImportItemsProblem any
 )
@@ -142,6 +144,16 @@ func MarshalRemovalID(id project.RemovalID) graphql.Marshaler {
 
 // UnmarshalRemovalID is not used; see [UnmarshalUserID].
 func UnmarshalRemovalID(any) (project.RemovalID, error) { return project.RemovalID{}, errOutputOnly }
+
+// MarshalInvitationID writes the global id of an invitation.
+func MarshalInvitationID(id project.InvitationID) graphql.Marshaler {
+	return gid.Of("ProjectInvitation", string(id.Project), strconv.FormatInt(id.Created, 10), id.ID)
+}
+
+// UnmarshalInvitationID is not used; see [UnmarshalUserID].
+func UnmarshalInvitationID(any) (project.InvitationID, error) {
+	return project.InvitationID{}, errOutputOnly
+}
 
 // MarshalTeamType writes the type of a team.
 func MarshalTeamType(t project.TeamType) graphql.Marshaler {

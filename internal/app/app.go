@@ -72,7 +72,7 @@ type Application struct {
 // Assemble wires the rooms: stores under domain services under loaders and resolvers under HTTP.
 func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *telemetry.Metrics, traces *telemetry.Traces, log *slog.Logger) (*Application, error) {
 	a := &Application{Cfg: cfg, Log: log, Stores: s, metrics: metrics, Sockets: connection.NewRegistry(connection.Bounds{})}
-	secrets, err := cursorSecrets(cfg)
+	secrets, err := sharedSecrets(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	})
 	scores, items = scores.Telling(tags), items.Telling(tags)
 	projects := project.NewService(project.Options{
-		Store: projectsStore, People: users, Uploads: s.Bucket, Originals: items, Observer: a.Labelling.service, Now: now, NewID: newID,
+		Store: projectsStore, People: users, Uploads: s.Bucket, Originals: items, Observer: a.Labelling.service, Secrets: secrets, Now: now, NewID: newID,
 	})
 	archivesStore := archives.Store{DB: s.DB}
 	archiving := archive.NewService(archive.Options{Store: archivesStore, Files: s.Bucket, Now: now, NewID: func() string { return uuid.Must(uuid.NewV7()).String() }})

@@ -58,7 +58,8 @@ func LocalIssuer(cfg config.Config) (*auth.Local, error) {
 	return auth.NewLocal(secret, time.Now)
 }
 
-func cursorSecrets(cfg config.Config) ([][]byte, error) {
+// sharedSecrets are what all servers sign cursors and make tokens of invitations with, the current one first.
+func sharedSecrets(cfg config.Config) ([][]byte, error) {
 	var secrets [][]byte
 	for _, secret := range cfg.Secrets {
 		secrets = append(secrets, []byte(secret))

@@ -104,7 +104,7 @@ func newWorld(t *testing.T) *world {
 	})
 	scores, items = scores.Telling(tags), items.Telling(tags)
 	projects := project.NewService(project.Options{
-		Store: projectsStore, People: users, Uploads: bucket, Originals: items, Observer: queues.service, Now: time.Now, NewID: newID,
+		Store: projectsStore, People: users, Uploads: bucket, Originals: items, Observer: queues.service, Secrets: [][]byte{[]byte(unique)}, Now: time.Now, NewID: newID,
 	})
 	handlers := entities.Handlers()
 	handlers[project.RunImport] = project.Importer{Store: projectsStore, Files: bucket, Now: time.Now, Count: queues.importing, Originals: items}.Run

@@ -39,6 +39,7 @@ type Options struct {
 	Uploads   Uploads   // where files are uploaded; without it no import can be started
 	Originals Originals // items of users to import; without them none can be
 	Observer  Observer  // hears of changes; without one nobody is told
+	Secrets   [][]byte  // make the tokens of invitations, the first those of new ones; without any nobody can be invited
 	Now       func() time.Time
 	NewID     func() string // makes UUIDs
 }

@@ -18,6 +18,7 @@ type Store interface {
 	Removals
 	Deletions
 	GuidelinesStore
+	Invitations
 	idempotency.Store
 }
 

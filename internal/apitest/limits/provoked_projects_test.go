@@ -42,6 +42,12 @@ func line(of func(p *provoker) apitest.Vars) provocation {
 	})
 }
 
+// labellers makes a team of labellers in a new project.
+func (p *provoker) labellers() string {
+	p.T.Helper()
+	return p.Mutate("createTeam", "team { id }", apitest.Vars{"projectId": p.Project("P").ID, "name": "Labellers", "type": "TAGGIE"}).Str("result.team.id")
+}
+
 // atWork is a project with items, on a server that works on queues.
 func (p *provoker) atWork(items int) apitest.Crew {
 	p.T.Helper()
@@ -67,6 +73,19 @@ func provokedProjects() map[string]map[string]provocation {
 			"Size of the description, a project":                    creating(func(p *provoker) apitest.Vars { return apitest.Vars{"description": p.long()} }),
 			"Size of the guidelines, a project": mutated("updateGuidelines", func(p *provoker) apitest.Vars {
 				return apitest.Vars{"projectId": p.Project("P").ID, "text": p.long()}
+			}),
+			"Open invitations, a project": asked(func(p *provoker) *apitest.Answer {
+				to := apitest.Vars{"teamId": p.labellers()}
+				for range p.most() {
+					require.Empty(p.T, p.Mutate("createProjectInvitation", "invitation { id }", to).Errors)
+				}
+				return p.Mutate("createProjectInvitation", "invitation { id }", to)
+			}),
+			"Users who can join by it, an invitation": mutated("createProjectInvitation", func(p *provoker) apitest.Vars {
+				return apitest.Vars{"teamId": p.labellers(), "uses": p.most() + 1}
+			}),
+			"Days until it expires, an invitation": mutated("createProjectInvitation", func(p *provoker) apitest.Vars {
+				return apitest.Vars{"teamId": p.labellers(), "expiresInDays": p.most() + 1}
 			}),
 			"Categories, and as many subcategories, a project": asked(func(p *provoker) *apitest.Answer {
 				a := p.Mutate("createProject", "project { id }", apitest.Vars{"name": "P", "categories": apitest.Numbered("c", p.most())})

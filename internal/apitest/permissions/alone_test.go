@@ -20,8 +20,8 @@ const atATime = 20
 // ofTheMoment are the ends of ways whose values tell of the moment at which they are asked for: until when changes were read.
 var ofTheMoment = []string{"noteChanges.pageInfo", "noteChanges.edges", "noteChanges"}
 
-// nothing are values that this world lacks: nothing failed in it, nothing was added to a score or taken out of it, and no team was deleted.
-var nothing = []string{"AnnotationChange.after", "Archive.message", "Category.mergedAt", "Category.retiredAt", "PageChange.before", "ProjectExport.message", "ProjectImport.message", "Subcategory.mergedAt", "Subcategory.retiredAt", "Team.deletedAt"}
+// nothing are values that this world lacks: nothing failed in it and nothing was revoked, nothing was added to a score or taken out of it, and no team was deleted.
+var nothing = []string{"AnnotationChange.after", "Archive.message", "Category.mergedAt", "Category.retiredAt", "PageChange.before", "ProjectExport.message", "ProjectImport.message", "ProjectInvitation.revokedAt", "Subcategory.mergedAt", "Subcategory.retiredAt", "Team.deletedAt"}
 
 // TestEachFieldAloneIsWhatItIsAmongOthers asks for the values of every object type that a query leads to: first for all of an object, then for
 // each alone. What a server leaves out because nobody asked for it must be nothing that a field needs.

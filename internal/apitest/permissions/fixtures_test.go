@@ -19,6 +19,7 @@ import "strings"
 
 // arguments are those of fields that need some, or need them to be of use here.
 var arguments = map[string]string{
+	"Query.invitation":  `(token: $inviteToken)`,
 	"Query.node":        `(id: $it)`,
 	"Query.nodes":       `(ids: [$it])`,
 	"Query.user":        `(id: $owner)`,
@@ -108,6 +109,9 @@ var arguments = map[string]string{
 	"Mutation.renameTeam":              `(input: {teamId: $reviewers, name: $fresh})`,
 	"Mutation.deleteTeam":              `(input: {teamId: $taggies, moveTo: $reviewers})`,
 	"Mutation.putProjectMember":        `(input: {teamId: $taggies, userId: $stranger})`,
+	"Mutation.createProjectInvitation": `(input: {teamId: $taggies})`,
+	"Mutation.revokeProjectInvitation": `(input: {invitationId: $invitation})`,
+	"Mutation.acceptProjectInvitation": `(input: {token: $inviteToken})`,
 	"Mutation.removeProjectMember":     `(input: {projectId: $project, userId: $view})`,
 	"Mutation.createProjectImport":     `(input: {projectId: $project, format: JSON_LINES, bytes: 10})`,
 	"Mutation.startProjectImport":      `(input: {importId: $import})`,
@@ -177,6 +181,8 @@ var starts = map[string][]string{
 	"ProjectItemEffort": {`query node(id: $effort)`, `query nodes(ids: [$reviewed])`},
 	"ProjectImport":     {`query project(id: $project) . imports . nodes`},
 	"ProjectExport":     {`query project(id: $project) . exports . nodes`},
+	"ProjectInvitation": {`query project(id: $project) . invitations`},
+	"InvitationPreview": {`query invitation(token: $inviteToken)`},
 	"ProjectRemoval":    {`query project(id: $project) . removals . nodes`},
 
 	"EmailTaken": {
@@ -227,6 +233,7 @@ var starts = map[string][]string{
 		`mutation createTeam(input: {projectId: $project, name: "Managers", type: TAGGIE}) . problem`,
 		`mutation renameTeam(input: {teamId: $reviewers, name: "Managers"}) . problem`,
 	},
+	"InvitationInvalid": {`mutation acceptProjectInvitation(input: {token: "none"}) . problem`},
 	"LastManager": {
 		`mutation putProjectMember(input: {teamId: $taggies, userId: $owner}) . problem`,
 		`mutation removeProjectMember(input: {projectId: $project, userId: $owner}) . problem`,
@@ -300,18 +307,18 @@ var starts = map[string][]string{
 // shownTypes are those with ids, of which the matrix shows each way.
 var shownTypes = []string{
 	"User", "Note", "Version", "Tag", "DeletedNote", "NoteShareEnded", "Scope", "Entity", "Project", "Team", "Category", "Subcategory",
-	"ProjectItem", "ProjectItemEffort", "ProjectImport", "ProjectExport", "ProjectRemoval", "Score", "Snapshot", "Item", "Archive",
+	"ProjectItem", "ProjectItemEffort", "ProjectImport", "ProjectExport", "ProjectRemoval", "ProjectInvitation", "Score", "Snapshot", "Item", "Archive",
 }
 
 // ofSome are fields that have a value for some of the subjects and none for others.
 var ofSome = []string{
 	"ProjectItem.category", "ProjectItem.subcategory", "ProjectItem.claim", "ProjectItem.returnedTo", "ProjectItemEffort.undoneAt", "ProjectItemEffort.review",
 	"ProjectImport.endedAt", "Score.snapshot", "Item.score", "ProjectItem.item", "ProjectItem.url", "ProjectItem.metadata",
-	"Project.queueRebuild", "ProjectRemoval.undoUntil", "Item.withdrawnAt", "Team.deletedAt",
+	"Project.queueRebuild", "ProjectRemoval.undoUntil", "Item.withdrawnAt", "Team.deletedAt", "ProjectInvitation.revokedAt",
 }
 
 // unseen are mutations that change nothing which a snapshot shows, or nothing for some who may send them.
-var unseen = []string{"blockUser", "claimReviews", "dropScore", "endShares", "heartbeat", "openSharedNote", "signUploadPart", "unblockUser"}
+var unseen = []string{"acceptProjectInvitation", "blockUser", "claimReviews", "dropScore", "endShares", "heartbeat", "openSharedNote", "signUploadPart", "unblockUser"}
 
 // someSum is the SHA-256 of something.
 const someSum = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
@@ -347,6 +354,7 @@ var subjectsOf = map[string][]string{
 	"ProjectImport":     {"import", "imported", "scans"},
 	"ProjectExport":     {"export"},
 	"ProjectRemoval":    {"removal"},
+	"ProjectInvitation": {"invitation"},
 	"Score":             {"score", "past"},
 	"Snapshot":          {"snapshot"},
 	"Item":              {"file", "page", "spareFile", "lentFile", "withdrawnFile"},

@@ -67,7 +67,7 @@ var unlikely = []string{
 // ofRooms are objects of scopes and projects, by the names of their ids.
 var ofRooms = []string{
 	"scope", "entity", "other", "ghost", "project", "managers", "reviewers", "taggies", "category", "subcategory", "item", "open", "effort",
-	"import", "imported", "export", "doomed", "deletedProject", "doomedScope", "deletedScope", "held", "taken", "returned", "mineItem", "undoneItem", "reviewedItem", "lateItem", "goneItem", "mine", "undone", "reviewed", "late",
+	"import", "imported", "export", "invitation", "doomed", "deletedProject", "doomedScope", "deletedScope", "held", "taken", "returned", "mineItem", "undoneItem", "reviewedItem", "lateItem", "goneItem", "mine", "undone", "reviewed", "late",
 	"gone", "hers", "paused", "full", "cursor", "forged",
 	"scans", "scanItem", "score", "past", "snapshot", "file", "page", "spareFile", "lentFile", "withdrawnFile", "upload", "unwanted", "lie", "parts", "fullScore",
 }

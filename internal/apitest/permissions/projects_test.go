@@ -51,6 +51,9 @@ func (w *world) renewProject() {
 		w.ids[name] = teams.Str(name + ".import.id")
 		w.upload(teams, name+".upload", itemsFile)
 	}
+	w.ids["invitation"] = w.owner.Must(fill(`mutation { createProjectInvitation(input: {teamId: $taggies, uses: 10}) { invitation { id } } }`, w.ids), nil).
+		Str("createProjectInvitation.invitation.id")
+	w.renewLobby()
 	w.owner.Must(fill(`mutation {
 		edit: putProjectMember(input: {teamId: $reviewers, userId: $edit}) { member { type } }
 		view: putProjectMember(input: {teamId: $taggies, userId: $view}) { member { type } }
@@ -65,6 +68,20 @@ func (w *world) renewProject() {
 		Str("createProjectExport.export.id")
 	w.run(project.RunExport, "export")
 	w.renewRemoval()
+}
+
+// renewLobby has the asker leave a project to which everybody can be invited: in the project of the matrix, who joins would see all.
+func (w *world) renewLobby() {
+	w.T.Helper()
+	if w.ids["lobby"] == "" {
+		w.ids["lobby"] = w.owner.Must(`mutation { createProject(input: {name: "Lobby", categories: ["one"]}) { project { id } } }`, nil).Str("createProject.project.id")
+		team := w.owner.Must(fill(`mutation { createTeam(input: {projectId: $lobby, name: "Guests", type: TAGGIE}) { team { id } } }`, w.ids), nil).Str("createTeam.team.id")
+		w.ids["inviteToken"] = w.owner.Mutate("createProjectInvitation", "invitation { token }", apitest.Vars{"teamId": team, "uses": project.MaxInvitationUses}).Str("result.invitation.token")
+		return
+	}
+	if w.asker != nil && w.asker.ID != "" && w.asker.ID != w.ids["owner"] {
+		w.owner.Mutate("removeProjectMember", "user { id }", apitest.Vars{"projectId": w.ids["lobby"], "userId": w.asker.ID})
+	}
 }
 
 // renewDeletedProjects makes two projects with edit and view, of which one is deleted.
@@ -147,7 +164,7 @@ const projectShown = `
 		teams { name type createdAt statistics { finished incorrect } } members { nodes { user { id } team { id } addedAt } }
 		items { nodes { id name type url metadata status keywords updatedAt version category { id } subcategory { id } claim { since until user { id } } returnedTo { id }
 			efforts { nodes { id user { id } undoneAt review { verdict comment } } } } }
-		imports { nodes { id state endedAt bytesRead lines imported duplicates mistakes } } exports { nodes { id state endedAt items bytes } } removals { nodes { id state removed } }
+		imports { nodes { id state endedAt bytesRead lines imported duplicates mistakes } } exports { nodes { id state endedAt items bytes } } removals { nodes { id state removed } } invitations { id used revokedAt }
 		paused queue { cursor queued size paused counts { total new claimed finished skipped } }
 	}
 	paused: project(id: $paused) { paused version }

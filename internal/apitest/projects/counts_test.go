@@ -68,6 +68,18 @@ func TestProjectsCostTheLowerBound(t *testing.T) {
 		c = l.Measure(`{ viewer { projects { nodes { name } } } }`, nil)
 		assert.Equal(t, map[string][]int{"Project": {8}}, c.Rows(), "only where they are asked for")
 	})
+	t.Run("invitations", func(t *testing.T) {
+		var token string
+		for range 2 {
+			token = l.Mutate("createProjectInvitation", "invitation { token }", apitest.Vars{"teamId": l.Team}).Str("result.invitation.token")
+		}
+		c := l.Measure(`query($p: ID!) { project(id: $p) { invitations { token team { name } createdBy { name } } } }`, p)
+		require.Len(t, c.List("project.invitations"), 2)
+		assert.Equal(t, map[string]int{"BatchGetItem": 3, "Query": 1}, c.Operations(), "the project, the list, the teams, the users")
+		joan := s.User("joan.invited@example.com")
+		c = joan.Measure(`mutation($t: String!) { acceptProjectInvitation(input: {token: $t}) { member { type } } }`, apitest.Vars{"t": token})
+		assert.Equal(t, map[string]int{"BatchGetItem": 2, "TransactWriteItems": 1}, c.Operations(), "the invitation, the membership, and both with the counters")
+	})
 	t.Run("by external id", func(t *testing.T) {
 		c := l.Measure(`query($p: ID!) { project(id: $p) { a: itemByExternalId(externalId: "e7") { name } b: itemByExternalId(externalId: "e8") { name } none: itemByExternalId(externalId: "e") { name } } }`, p)
 		assert.Equal(t, "item 7", c.Str("project.a.name"))

@@ -21,7 +21,7 @@ import (
 
 const (
 	deletedShown = "deleted { projectId name description state deletedAt undoUntil deletedBy { id } } problem { __typename ... on ProjectConflict { current { id version } } }"
-	wholeProject = `query($p: ID!) { project(id: $p) { id name description suggestedKeywords guidelines { text version updatedAt updatedBy { id } } viewerMember { type team { id } }
+	wholeProject = `query($p: ID!) { project(id: $p) { id name description suggestedKeywords guidelines { text version updatedAt updatedBy { id } } invitations { id token used } viewerMember { type team { id } }
 		teams { id name members(first: 100) { nodes { user { id } type } } statistics { finished incorrect users { user { id } finished incorrect } } }
 		categories { id name } subcategories { id name } members(first: 100) { nodes { user { id } type addedAt } }
 		items(first: 100) { nodes { id name status version keywords category { id } claim { user { id } } efforts(first: 10) { nodes { id review { verdict } } } } }
@@ -59,6 +59,7 @@ func busy(s *apitest.Server) (l apitest.Crew, reviewer *apitest.Client, held api
 	ada.Mutate("skipProjectItem", "item { id }", have[2].Input(apitest.Vars{"reason": "TO_OTHERS"}))
 	l.Mutate("updateProject", "project { id }", apitest.Vars{"projectId": l.ID, "suggestedKeywords": []string{"Green"}})
 	l.Mutate("updateGuidelines", "guidelines { version }", apitest.Vars{"projectId": l.ID, "text": "# How to label"})
+	l.Mutate("createProjectInvitation", "invitation { id }", apitest.Vars{"teamId": l.Team, "uses": 5})
 	other := l.Claimed(bob, 2)
 	bob.Mutate("skipProjectItem", "item { id }", other[0].Input(apitest.Vars{"reason": "FOR_NOBODY"}))
 	l.Exported("CSV", nil)

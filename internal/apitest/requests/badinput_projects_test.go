@@ -15,7 +15,7 @@ import (
 // null for others.
 func projectsState(c *apitest.Client) string {
 	c.T.Helper()
-	return c.Do(`{ viewer { projects { nodes { id name description version updatedAt guidelines { text version } paused viewerClaims { id claim { token until } } suggestedKeywords categories { id name } subcategories { id name } teams { id name type }
+	return c.Do(`{ viewer { projects { nodes { id name description version updatedAt guidelines { text version } invitations { id used revokedAt } paused viewerClaims { id claim { token until } } suggestedKeywords categories { id name } subcategories { id name } teams { id name type }
 		members { nodes { type addedAt user { id } team { id } } } items(first: 10) { nodes { id version updatedAt status category { id } subcategory { id } keywords efforts(first: 5) { nodes { id keywords undoneAt review { verdict comment } } } } }
 		imports(first: 10) { nodes { id state imported } } exports(first: 10) { nodes { id format status } } removals(first: 10) { nodes { id state purge } } } } deletedProjects(first: 100) { nodes { projectId state undoUntil } } } }`, nil).Raw()
 }
@@ -80,6 +80,20 @@ func TestBadInputChangesNoProject(t *testing.T) {
 	guide("guidelines of a project that is not there", apitest.Vars{"projectId": none}, "NOT_FOUND", "")
 	guide("guidelines of another's project", apitest.Vars{"projectId": his}, "NOT_FOUND", "")
 	guide("guidelines of a note", apitest.Vars{"projectId": note}, apitest.Invalid, "input.projectId")
+
+	invite := func(reason string, change apitest.Vars, code, field string) {
+		cases = append(cases, bad{reason, "createProjectInvitation", apitest.Changed(apitest.Vars{"teamId": l.Team}, change), code, field})
+	}
+	invite("an invitation for nobody", apitest.Vars{"uses": 0}, apitest.Invalid, "input.uses")
+	invite("an invitation for 101 users", apitest.Vars{"uses": 101}, apitest.Invalid, "input.uses")
+	invite("null for uses", apitest.Vars{"uses": nil}, apitest.Unfit, "input.uses")
+	invite("an invitation that expires at once", apitest.Vars{"expiresInDays": 0}, apitest.Invalid, "input.expiresInDays")
+	invite("an invitation for 31 days", apitest.Vars{"expiresInDays": 31}, apitest.Invalid, "input.expiresInDays")
+	invite("an invitation to a project", apitest.Vars{"teamId": l.ID}, apitest.Invalid, "input.teamId")
+	invite("an invitation to a team that is not there", apitest.Vars{"teamId": apitest.GIDOf("Team", string(l.Key()), "none")}, "NOT_FOUND", "")
+	cases = append(cases, bad{"an invitation with a time that is none", "revokeProjectInvitation", apitest.Vars{"invitationId": apitest.GIDOf("ProjectInvitation", "p", "01", "i")}, apitest.Invalid, "input.invitationId"},
+		bad{"an invitation that is not there", "revokeProjectInvitation", apitest.Vars{"invitationId": apitest.GIDOf("ProjectInvitation", string(l.Key()), "1", "none")}, "NOT_FOUND", ""},
+		bad{"null for a token", "acceptProjectInvitation", apitest.Vars{"token": nil}, apitest.Unfit, "input.token"})
 
 	finish := func(reason string, change apitest.Vars, code, field string) {
 		cases = append(cases, bad{reason, "finishProjectItem", l.Finishing(have, change), code, field})

@@ -103,6 +103,29 @@ var queueMutations = map[string]repeated{
 		}),
 		selection: "project { id guidelines { version } } guidelines { text version updatedAt updatedBy { id } } problem { __typename }", other: apitest.Vars{"text": "other"},
 	},
+	"createProjectInvitation": {
+		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {
+			return apitest.Vars{"teamId": l.Team, "uses": 2}
+		}),
+		selection: "invitation { id token uses used expiresAt team { id } }", other: apitest.Vars{"uses": 3},
+	},
+	"revokeProjectInvitation": {
+		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {
+			a := l.Mutate("createProjectInvitation", "invitation { id }", apitest.Vars{"teamId": l.Team})
+			return apitest.Vars{"invitationId": a.Str("result.invitation.id")}
+		}),
+		selection: "invitation { id revokedAt }", other: apitest.Vars{"invitationId": apitest.GIDOf("ProjectInvitation", "other", "1", "other")},
+	},
+	"acceptProjectInvitation": {
+		prepare: func(ada, bob *apitest.Client) (*apitest.Client, apitest.Vars) {
+			_, token := inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {
+				a := l.Mutate("createProjectInvitation", "invitation { token }", apitest.Vars{"teamId": l.Team})
+				return apitest.Vars{"token": a.Str("result.invitation.token")}
+			})(bob, ada)
+			return ada, token
+		},
+		selection: "project { id } member { user { id } team { id } addedAt } problem { __typename }", other: apitest.Vars{"token": "other"},
+	},
 	"removeSuggestedKeywords": {
 		prepare: inProject(func(l apitest.Crew, _ *apitest.Client) apitest.Vars {
 			require.Empty(l.T, l.Mutate("updateProject", "project { id }", apitest.Vars{"projectId": l.ID, "suggestedKeywords": []string{"pier", "pile"}}).Errors)

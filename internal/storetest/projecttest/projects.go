@@ -249,6 +249,10 @@ func Suite(t *testing.T, open Open) {
 		"a deletion is undone before it is done":              deletionThatIsUndone,
 		"guidelines are kept":                                 keptGuidelines,
 		"guidelines are written by members":                   guidelinesOfFormerMembers,
+		"invitations are kept and listed":                     keptInvitations,
+		"an invitation is accepted":                           acceptedInvitation,
+		"nobody joins by an invitation that is over":          invitationThatIsOver,
+		"nobody is invited to a deleted project":              invitationOfADeletedProject,
 	})
 	Together(t, open)
 }
@@ -258,6 +262,8 @@ func Together(t *testing.T, open Open) {
 	storetest.Run(t, open.World, map[string]func(*testing.T, *World){
 		"two managers add the same category":          sameCategory,
 		"one of many managers writes guidelines":      guidelinesTogether,
+		"one accepts the last use of an invitation":   acceptedTogether,
+		"who accepts twice is counted once":           acceptedTwice,
 		"two labels are merged into one another":      mergedTogether,
 		"many managers add categories together":       manyCategories,
 		"two managers add the same team":              sameTeam,

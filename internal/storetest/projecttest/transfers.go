@@ -102,6 +102,7 @@ func projectsOncePerKey(t *testing.T, w *World) {
 	i := project.Import{TransferID: project.TransferID{Project: id, ID: uuid.NewString()}, State: project.Awaiting, CreatedAt: w.Clock.Now(), Version: 1}
 	p, drafted, first := w.Draft(w.Ada, storetest.Numbered("c", 100), nil)
 	guided := project.Guidelines{Project: id, Text: "t", Version: 1, UpdatedAt: w.Clock.Now(), UpdatedBy: w.Ada}
+	invited := project.Invitation{InvitationID: project.InvitationID{Project: id, Created: 1, ID: uuid.NewString()}, Team: team.ID, Type: team.Type, ExpiresAt: w.Clock.Now().Add(time.Hour), Uses: 1}
 	named := w.Project
 	named.Name, named.Version = "owls", 2
 	for n, step := range []func(idempotency.Key) error{
@@ -122,6 +123,17 @@ func projectsOncePerKey(t *testing.T, w *World) {
 		},
 		func(k idempotency.Key) error { return w.Projects.PutTeam(ctx, team, true, k) },
 		func(k idempotency.Key) error { return w.Projects.PutTeam(ctx, team, false, k) },
+		func(k idempotency.Key) error {
+			return w.Projects.CreateInvitation(ctx, w.Project.Member, invited, nil, k)
+		},
+		func(k idempotency.Key) error {
+			_, _, err := w.Projects.AcceptInvitation(ctx, invited.InvitationID, w.member(grace, team), k)
+			return err
+		},
+		func(k idempotency.Key) error {
+			_, err := w.Projects.RevokeInvitation(ctx, invited.InvitationID, w.Clock.Now(), k)
+			return err
+		},
 		func(k idempotency.Key) error { return w.Projects.PutMember(ctx, "", w.member(grace, team), k) },
 		func(k idempotency.Key) error { return w.Projects.PutMember(ctx, "", w.member(grace, w.Team), k) },
 		func(k idempotency.Key) error { return w.Projects.DeleteMember(ctx, id, grace, k) },
