@@ -44,7 +44,7 @@ func Of(s Sources) archive.Contents {
 		{Name: "scopes.jsonl", Holds: "the scopes that you are a member of, with your role", Lines: s.scopes},
 		{Name: "entities.jsonl", Holds: "the entities of the scopes that you own", Lines: s.entities},
 		{Name: "relations.jsonl", Holds: "the relations of these entities", Lines: s.relations},
-		{Name: "projects.jsonl", Holds: "the projects that you are a member of, with your team; of those that you manage, also guidelines, settings, categories, teams and members", Lines: s.projects},
+		{Name: "projects.jsonl", Holds: "the projects that you are a member of, with your team; of those that you manage, also guidelines, settings, categories, teams, members and invitations", Lines: s.projects},
 		{Name: "efforts.jsonl", Holds: "what you have finished in these projects", Lines: s.efforts},
 		{Name: "scores.jsonl", Holds: "your scores, with their pages and annotations", Lines: s.scores},
 		{Name: "snapshots.jsonl", Holds: "the snapshots of your scores", Lines: s.snapshots},

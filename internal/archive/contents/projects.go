@@ -35,6 +35,7 @@ type managed struct {
 	Subcategories []labelLine  `json:"subcategories"`
 	Teams         []teamLine   `json:"teams"`
 	Members       []memberLine `json:"members"`
+	Invitations   []inviteLine `json:"invitations"`
 }
 
 type labelLine struct {
@@ -46,6 +47,17 @@ type teamLine struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Type string `json:"type"`
+}
+
+// inviteLine is an invitation without its token, which is a secret: whoever finds the archive must not join by it.
+type inviteLine struct {
+	Team      string     `json:"team"`
+	CreatedBy string     `json:"createdBy"`
+	CreatedAt time.Time  `json:"createdAt"`
+	ExpiresAt time.Time  `json:"expiresAt"`
+	Uses      int        `json:"uses"`
+	Used      int        `json:"used"`
+	RevokedAt *time.Time `json:"revokedAt"`
 }
 
 type memberLine struct {
@@ -92,7 +104,7 @@ func labelGID(p project.ID, kind project.Kind, id string) string {
 func (s Sources) managed(ctx context.Context, p project.Project) (*managed, error) {
 	m := &managed{
 		Keywords: append([]string{}, p.Keywords...), Paused: p.Paused, QueueSize: p.QueueSize, LeaseMinutes: p.LeaseMinutes(), ReviewPercent: p.ReviewPercent(), NewcomerDays: p.NewcomerDays(),
-		Categories: []labelLine{}, Subcategories: []labelLine{}, Teams: []teamLine{}, Members: []memberLine{},
+		Categories: []labelLine{}, Subcategories: []labelLine{}, Teams: []teamLine{}, Members: []memberLine{}, Invitations: []inviteLine{},
 	}
 	guidelines, errs := s.Projects.GuidelinesOf(ctx, []project.Ref[project.ID]{p.Ref()})
 	if err := of(errs, 0); err != nil {
@@ -124,6 +136,13 @@ func (s Sources) managed(ctx context.Context, p project.Project) (*managed, erro
 		}); err != nil {
 			return nil, err
 		}
+	}
+	invitations, errs := s.Projects.ListInvitations(ctx, []project.Ref[project.ID]{p.Ref()})
+	if err := of(errs, 0); err != nil {
+		return nil, err
+	}
+	for _, i := range invitations[0] {
+		m.Invitations = append(m.Invitations, inviteLine{teamGID(p.ID, i.Team), userGID(i.CreatedBy), i.CreatedAt(), i.ExpiresAt, i.Uses, i.Used, when(i.RevokedAt)})
 	}
 	return m, nil
 }
