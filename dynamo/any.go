@@ -11,7 +11,7 @@ import (
 )
 
 // Any reads an attribute of which only the client knows the type: as string, [json.Number], bool, nil, map[string]any or
-// []any. Sets and bytes have no counterpart in JSON and are an error.
+// []any. Sets and bytes have no counterpart in JSON and are an [ErrNotJSON].
 func (v Value) Any() (any, error) {
 	switch n := v.node(); n.kind {
 	case isString:
@@ -37,9 +37,12 @@ func (v Value) Any() (any, error) {
 		})
 		return l, err
 	default:
-		return nil, fmt.Errorf("attribute is of type %s, which JSON does not have", kindNames[n.kind])
+		return nil, fmt.Errorf("attribute is of type %s: %w", kindNames[n.kind], ErrNotJSON)
 	}
 }
+
+// ErrNotJSON is wrapped by the error of [Value.Any] for a value that JSON cannot express.
+var ErrNotJSON = errors.New("JSON has no such type")
 
 // ErrUnkept is wrapped by every error of [Attribute]: it is the client who chose the value.
 var ErrUnkept = errors.New("DynamoDB does not keep this")

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -33,6 +35,20 @@ func documentRelation(subject string, index int, object string) string {
 		subject, index, object)
 }
 
+// noteSets puts bytes and a set into _meta of an entity: JSON has neither.
+func noteSets(t *testing.T, db *dynamo.DB, id string) {
+	t.Helper()
+	_, err := db.Client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName: db.Table(dynamo.EntitiesMaster), Key: dynamo.EntitiesMaster.Key(entities.EntityKey(entity.ID{Scope: "s", Type: "person", ID: id})),
+		UpdateExpression:         dynamotest.Ptr("SET #meta.#bytes = :bytes, #meta.#deep.#set = :set"),
+		ExpressionAttributeNames: map[string]string{"#meta": "_meta", "#bytes": "bytes", "#deep": "deep", "#set": "set"},
+		ExpressionAttributeValues: dynamo.Attrs{
+			":bytes": &types.AttributeValueMemberB{Value: []byte("b")}, ":set": &types.AttributeValueMemberSS{Value: []string{"a"}},
+		},
+	})
+	require.NoError(t, err)
+}
+
 func TestEntityRowsOfTheDocumentAreLikeOurs(t *testing.T) {
 	t.Parallel()
 	clock := storetest.NewClock()
@@ -45,12 +61,14 @@ func TestEntityRowsOfTheDocumentAreLikeOurs(t *testing.T) {
 	require.NoError(t, err)
 	_, err = rules.DeclareIndex(asAda, entity.DeclareIndex{Scope: "s", Name: "by_name", Type: "person", Path: []string{"name"}, Kind: entity.StringKey})
 	require.NoError(t, err)
-	metas := []string{"", `, "_meta": {}, "_index_entries": {}`, `, "_meta": {"x": 1}, "_index_entries": {"by_name": {"Ada": {"n": 1}}}`, `, "_index_entries": {"by_name": ["Ada 4"]}`}
+	metas := []string{"", `, "_meta": {}, "_index_entries": {}`, `, "_meta": {"x": 1}, "_index_entries": {"by_name": {"Ada": {"n": 1}}}`, `, "_index_entries": {"by_name": ["Ada 4"]}`,
+		`, "_meta": {"x": 1, "deep": {}}`}
 	rows := ""
 	for i, more := range metas {
 		rows += documentEntity(fmt.Sprint(i+1), more) + ","
 	}
 	dynamotest.PutByHand(t, db, dynamo.EntitiesMaster, "["+rows+documentEntity("9", "")+"]")
+	noteSets(t, db, "5")
 	dynamotest.PutByHand(t, db, dynamo.IndexEntries, `[{"_scope": "s", "_type": "person", "_id": "1", "_index_name": "by_name", "_index_key": "Ada 1", "_subject_key": "s:person:1",
 		"_unique_key": "by_name:Ada 1", "_scope_index_name": "s:by_name", "n": 1}]`)
 	relations := ""
@@ -70,7 +88,7 @@ func TestEntityRowsOfTheDocumentAreLikeOurs(t *testing.T) {
 	scopes, _ := rules.ScopesByID(asAda, []string{scope.ID})
 	list, err := rules.List(asAda, scopes[0].Entities("person", page.Window{Limit: 20}))
 	require.NoError(t, err)
-	assert.Len(t, list.Items, 5)
+	assert.Len(t, list.Items, 6)
 	indexed, err := store.ListByIndex(asAda, "s", "by_name", entity.Range{}, page.Window{Limit: 20})
 	require.NoError(t, err)
 	require.Len(t, indexed.Items, 1)
@@ -90,12 +108,15 @@ func TestEntityRowsOfTheDocumentAreLikeOurs(t *testing.T) {
 	// They are changed, in every shape.
 	for i := range metas {
 		id := entity.ID{Scope: "s", Type: "person", ID: fmt.Sprint(i + 1)}
-		expected := 1
+		expected, before := 1, get(id.ID)
 		e, err := rules.Update(asAda, entity.Update{Entity: id, Attributes: map[string]any{"more": true}, ExpectedVersion: &expected})
 		require.NoError(t, err, i)
 		assert.Equal(t, 2, e.Version)
 		assert.Len(t, e.Attributes, 2)
-		noted := []map[string]any{nil, nil, {"x": json.Number("1")}, nil}[i]
+		noted := []map[string]any{nil, nil, {"x": json.Number("1")}, nil, {"x": json.Number("1")}}[i]
+		if id.ID == "5" {
+			assert.Equal(t, noted, before.Meta, "names with values that JSON does not have are left out")
+		}
 		assert.Equal(t, noted, e.Meta, "what another program notes is the meta of the entity")
 		assert.Equal(t, noted, get(id.ID).Meta)
 	}
@@ -119,7 +140,8 @@ func TestEntityRowsOfTheDocumentAreLikeOurs(t *testing.T) {
 	assert.Equal(t, []string{"3"}, related("1"))
 
 	// The index is built over what was put by hand, and they are deleted, changed before or not.
-	dynamotest.PutByHand(t, db, dynamo.EntitiesMaster, "["+documentEntity("8", metas[2])+"]")
+	dynamotest.PutByHand(t, db, dynamo.EntitiesMaster, "["+documentEntity("8", metas[4])+"]")
+	noteSets(t, db, "8")
 	require.NoError(t, store.Reindex(asAda, "s", "person", time.Time{}, "", entity.Index{Name: "by_name", Type: "person", Path: []string{"name"}, Kind: entity.StringKey}.Mapper(), func(context.Context, string, int) error { return nil }))
 	indexed, err = store.ListByIndex(asAda, "s", "by_name", entity.Range{Equals: dynamotest.Ptr("Ada 8")}, page.Window{Limit: 20})
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package entities
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -32,17 +33,21 @@ func decodeEntity(item dynamo.Item, r *entityRecord) error {
 	})
 }
 
-// readMeta reads _meta, where what apps note stands beside what the store has to know.
+// readMeta reads _meta, where what apps note stands beside what the store has to know. Another program may keep sets or bytes there: names
+// with such values are left out.
 func (r *entityRecord) readMeta(v dynamo.Value) error {
-	return v.Object(func(name []byte, v dynamo.Value) (err error) {
+	return v.Object(func(name []byte, v dynamo.Value) error {
 		if entity.ReservedInMeta(string(name)) {
 			return r.Header.readInMeta(name, v)
+		}
+		noted, err := v.Any()
+		if errors.Is(err, dynamo.ErrNotJSON) {
+			return nil
 		}
 		if r.Meta == nil {
 			r.Meta = map[string]any{}
 		}
-		noted := string(name)
-		r.Meta[noted], err = v.Any()
+		r.Meta[string(name)] = noted
 		return err
 	})
 }
