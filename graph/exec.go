@@ -10163,18 +10163,21 @@ type Mutation {
   removeEntityIndex(input: RemoveEntityIndexInput!): RemoveEntityIndexPayload
   """
   Creates an entity, or replaces its attributes and the relations under the given predicates. EXHAUSTED beyond about
-  1,000,000 entities or 10,000,000 relations of a scope. For members who may write in the scope.
+  1,000,000 entities or 10,000,000 relations of a scope. For members who may write in the scope, and in the scopes of new objects.
   """
   setEntity(input: SetEntityInput!): SetEntityPayload
   "Changes some attributes of an entity. For members who may write in the scope."
   updateEntity(input: UpdateEntityInput!): UpdateEntityPayload
   "Deletes an entity, its relations in both directions and its index entries. For members who may write in the scope."
   deleteEntity(input: DeleteEntityInput!): DeleteEntityPayload
-  "Relates an entity to more entities, after the existing ones. For members who may write in the scope."
+  "Relates an entity to more entities, after the existing ones. For members who may write in the scope, and in the scopes of new objects."
   addEntityRelations(input: AddEntityRelationsInput!): AddEntityRelationsPayload
   "Ends relations of an entity. For members who may write in the scope."
   removeEntityRelations(input: RemoveEntityRelationsInput!): RemoveEntityRelationsPayload
-  "Replaces the relations of an entity under a predicate. For members who may write in the scope."
+  """
+  Replaces the relations of an entity under a predicate. For members who may write in the scope, and in the scopes of new objects. An
+  object that is there already may stay, in any place.
+  """
   replaceEntityRelations(input: ReplaceEntityRelationsInput!): ReplaceEntityRelationsPayload
 
   "Creates a project and makes the caller its manager. EXHAUSTED beyond 1,000 projects created by one user."
@@ -12023,8 +12026,8 @@ input PredicateInput {
 }
 
 """
-An object of a relation: an existing entity. It may be in another scope, if the caller is a writer or owner there, too. Members of either scope see from then on
-that the two are related, with types, keys and the attributes of the relation.
+An object of a relation: an existing entity. It may be in another scope, if the caller is a writer or owner there, too, or if the entity is related to it already
+under the predicate. Members of either scope see from then on that the two are related, with types, keys and the attributes of the relation.
 """
 input RelationObjectInput {
   "The id of an ` + "`" + `Entity` + "`" + `. The objects of one mutation are in at most 10 scopes besides that of the subject."

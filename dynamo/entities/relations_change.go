@@ -146,6 +146,9 @@ func (c *relationsChange) decide(state *predicateState, edit relationsEdit) (*pr
 	for _, i := range goes {
 		p.goes = append(p.goes, state.Held[i])
 	}
+	if err := refused(p.goes, comes); err != nil {
+		return nil, err
+	}
 	if len(comes) > 0 && len(state.Held)-len(goes)+len(comes) > entity.MaxRelations {
 		return nil, fault.New(fault.Exhausted, "an entity has at most %d relations under one predicate: remove some first, or use another predicate", entity.MaxRelations)
 	}
@@ -164,6 +167,21 @@ func (c *relationsChange) decide(state *predicateState, edit relationsEdit) (*pr
 		p.comes, p.rows = append(p.comes, RelationRecord{Relation: r, Key: RelationKey(r)}), append(p.rows, row)
 	}
 	return p, nil
+}
+
+// refused returns what a change fails with that relates the subject to a refused object more often than before.
+func refused(goes []RelationRecord, comes []entity.Object) error {
+	left := map[entity.ID]int{}
+	for _, r := range goes {
+		left[r.Object]++
+	}
+	for _, o := range comes {
+		if o.Refused != nil && left[o.ID] == 0 {
+			return o.Refused
+		}
+		left[o.ID]--
+	}
+	return nil
 }
 
 // respell lets those that another program put, and that stay, go and come again under keys like ours, in the order of their indexes.

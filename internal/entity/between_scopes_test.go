@@ -83,6 +83,24 @@ func TestRelationsBetweenScopes(t *testing.T) {
 	assert.Equal(t, []entity.ID{entityID("1")}, list(reader, entityID("1")))
 	assert.Equal(t, []entity.ID{entityID("1"), theirs}, list(reader, entityID("2")))
 
+	// They keep what is there when they replace it, in any order, but do not relate to that scope once more.
+	kept := []entity.Object{{ID: theirs}, {ID: entityID("1")}}
+	require.NoError(t, w.Service.ReplaceRelations(as(t, owner), entity.PutRelations{Subject: entityID("2"), Predicate: "like", Objects: kept}))
+	assert.Equal(t, []entity.ID{theirs, entityID("1")}, list(reader, entityID("2")))
+	_, err = w.Set(as(t, owner), entity.Set{Scope: "s", Type: "Book", ID: ptr("2"), Relations: []entity.PredicateObjects{{Predicate: "like", Objects: both}}})
+	require.NoError(t, err)
+	assert.Equal(t, []entity.ID{entityID("1"), theirs}, list(reader, entityID("2")))
+	added, err := w.Service.AddRelations(as(t, owner), entity.PutRelations{Subject: entityID("2"), Predicate: "like", Objects: kept})
+	require.NoError(t, err)
+	assert.Empty(t, added, "they are there")
+	for _, more := range []entity.ID{theirs, {Scope: "other", Type: "Book", ID: "none"}} {
+		err = w.Service.ReplaceRelations(as(t, owner), entity.PutRelations{Subject: entityID("2"), Predicate: "like", Objects: append(both, entity.Object{ID: more})})
+		assert.True(t, fault.Is(err, fault.NotFound), "%v", err)
+		assert.Equal(t, "input.objects.2.entityId", fieldOf(err))
+	}
+	err = w.Service.ReplaceRelations(as(t, owner), entity.PutRelations{Subject: entityID("2"), Predicate: "love", Objects: kept})
+	assert.True(t, fault.Is(err, fault.NotFound), "another predicate does not lead there: %v", err)
+
 	// Who deletes an entity takes the relations to it from all scopes.
 	require.NoError(t, w.Service.Delete(as(t, somebody), entity.Delete{Entity: theirs}))
 	assert.Equal(t, []entity.ID{entityID("1")}, list(reader, entityID("2")))

@@ -99,6 +99,8 @@ type Relation struct {
 type Object struct {
 	ID         ID
 	Attributes map[string]any
+	// Refused is what the change fails with if it relates the subject to the object more often than before; nil if it may.
+	Refused error `json:"-"`
 }
 
 // Role is what a member may do in a scope.

@@ -19,7 +19,7 @@ type Set struct {
 	// Meta replaces that of the entity, which stays if it is nil.
 	Meta map[string]any `json:",omitzero"`
 	// Relations become those of the entity, under each predicate that is given; under others they stay. The viewer has to be able to write in the
-	// scopes of the objects, too.
+	// scopes of the objects that come, too.
 	Relations []PredicateObjects
 	// ExpectedVersion is 0 for an entity that must not exist yet.
 	ExpectedVersion *int
@@ -60,7 +60,7 @@ func (s *Service) Set(ctx context.Context, in Set) (Entity, error) {
 			id.ID = s.o.NewID()
 		}
 		return s.edit(ctx, id, in.ExpectedVersion, true, func(scope Scope, before *Entity) (Entity, error) {
-			if err := s.mayRelateTo(ctx, others); err != nil {
+			if err := s.refuseObjects(ctx, others); err != nil {
 				return Entity{}, err
 			}
 			after := Entity{ID: id, Attributes: attributes, Meta: meta}

@@ -56,7 +56,7 @@ type PutRelations struct {
 
 // AddRelations adds objects behind those that are there, but none that is there already, and returns what it added; nothing to a
 // repeated request. It returns *[UnknownObject] as an expected outcome; NotFound when the subject does not exist. The viewer has to be able to write in the
-// scopes of the objects, too: NotFound or Forbidden with the field of the object.
+// scopes of the objects that it adds, too: NotFound or Forbidden with the field of the object.
 func (s *Service) AddRelations(ctx context.Context, in PutRelations) ([]Relation, error) {
 	objects, others, err := in.parse()
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Service) AddRelations(ctx context.Context, in PutRelations) ([]Relation
 }
 
 // ReplaceRelations makes the objects, in their order, those under the predicate; the same one may be there more than once.
-// Nobody sees a mixture of old and new. Expected outcomes as for AddRelations.
+// Nobody sees a mixture of old and new. Expected outcomes as for AddRelations; who may write in the scope of the subject only may keep what is there.
 func (s *Service) ReplaceRelations(ctx context.Context, in PutRelations) error {
 	objects, others, err := in.parse()
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Service) onceRelations(ctx context.Context, mutation string, key *strin
 		if !mayExist(subject) {
 			return nil, notFound()
 		}
-		if err := s.mayRelateTo(ctx, others); err != nil {
+		if err := s.refuseObjects(ctx, others); err != nil {
 			return nil, err
 		}
 		return effect(ctx, once.With(subject.Scope, subject.Type, subject.ID))
@@ -177,14 +177,14 @@ func parseObjects(field string, others *otherScopes, objects []Object, most int)
 		if err := checkObject(at+".entityId", o.ID); err != nil {
 			return nil, err
 		}
-		if err := others.see(at+".entityId", o.ID); err != nil {
-			return nil, err
-		}
 		attributes, err := parseRelationAttributes(at+".attributes", o.Attributes)
 		if err != nil {
 			return nil, err
 		}
 		parsed[i] = Object{ID: o.ID, Attributes: attributes}
+		if err := others.see(at+".entityId", &parsed[i]); err != nil {
+			return nil, err
+		}
 	}
 	return parsed, nil
 }
@@ -200,40 +200,53 @@ func checkObject(field string, id ID) error {
 	return checkID(field, id.ID)
 }
 
-// otherScopes are the scopes of objects that are not the subject's, each with the field that names it first.
+// otherScopes are the scopes of objects that are not the subject's, and these objects.
 type otherScopes struct {
-	of     string // the subject's
-	ids    []string
-	fields []string
+	of      string // the subject's
+	ids     []string
+	objects []otherObject
 }
 
-// see takes the scope of an object to the others, if it is one; Invalid for one too many.
-func (o *otherScopes) see(field string, id ID) error {
-	if id.Scope == o.of || slices.Contains(o.ids, id.Scope) {
+// otherObject is an object in another scope, with the field that names it.
+type otherObject struct {
+	*Object
+	field string
+}
+
+// see takes an object to the others, if it is in another scope; Invalid for one scope too many.
+func (o *otherScopes) see(field string, object *Object) error {
+	scope := object.ID.Scope
+	if scope == o.of {
 		return nil
 	}
-	if len(o.ids) == MaxOtherScopes {
-		return fault.Invalidf(field, "the objects of one mutation are in at most %d other scopes", MaxOtherScopes)
+	if !slices.Contains(o.ids, scope) {
+		if len(o.ids) == MaxOtherScopes {
+			return fault.Invalidf(field, "the objects of one mutation are in at most %d other scopes", MaxOtherScopes)
+		}
+		o.ids = append(o.ids, scope)
 	}
-	o.ids, o.fields = append(o.ids, id.Scope), append(o.fields, field)
+	o.objects = append(o.objects, otherObject{object, field})
 	return nil
 }
 
-// mayRelateTo says whether the viewer may write in the scopes of objects, too: who only may write in the subject's must not learn what is in
-// others, nor have their entities point back. NotFound or Forbidden with the field.
-func (s *Service) mayRelateTo(ctx context.Context, others otherScopes) error {
+// refuseObjects refuses objects in scopes where the viewer may not write, unless the subject is related to them already: who only may write in the
+// subject's scope must not learn what is in others, nor have their entities point back. NotFound or Forbidden with the field.
+func (s *Service) refuseObjects(ctx context.Context, others otherScopes) error {
 	if len(others.ids) == 0 {
 		return nil
 	}
 	scopes, errs := s.ScopesByID(ctx, others.ids)
-	for i, field := range others.fields {
+	for _, o := range others.objects {
+		i := slices.Index(others.ids, o.ID.Scope)
 		switch {
 		case errs != nil && fault.Is(errs[i], fault.NotFound):
-			return &fault.Error{Kind: fault.NotFound, Field: field, Message: "there is no such scope"}
+			o.Refused = &fault.Error{Kind: fault.NotFound, Field: o.field, Message: "there is no such scope"}
 		case errs != nil && errs[i] != nil:
 			return errs[i]
 		case scopes[i].Role < WriterRole:
-			return &fault.Error{Kind: fault.Forbidden, Field: field, Message: "you may read the scope of this object only"}
+			o.Refused = &fault.Error{Kind: fault.Forbidden, Field: o.field, Message: "you may read the scope of this object only"}
+		default:
+			o.Refused = nil
 		}
 	}
 	return nil

@@ -62,7 +62,8 @@ type Writer interface {
 	FinishDelete(ctx context.Context, t task.Task) (again time.Time, err error)
 }
 
-// Relations keeps relationships. What is listed is never a mixture of old and new.
+// Relations keeps relationships. What is listed is never a mixture of old and new. A change fails with [Object.Refused] where it comes to that, before it
+// looks whether the objects exist.
 type Relations interface {
 	// ListRelations lists the relations of each subject, in the order of predicate and index, in the order of the requests. It
 	// sees every acknowledged write.

@@ -58,9 +58,12 @@ func TestRelationsBetweenScopes(t *testing.T) {
 	bob.Mutate("addEntityRelations", "entity { id }", apitest.Vars{"entityId": other, "predicate": "stars", "objects": apitest.Objects(weaver)})
 	sees(bob, other, "there", end(people.Scope, "Person", "weaver", map[string]any{"name": "Weaver"}))
 
-	// Who has left the other scope sees the relation still, without the entity, and can end it.
+	// Who has left the other scope sees the relation still, without the entity, can keep it, and can end it.
 	people.Mutate("removeScopeMember", "scope { id }", apitest.Vars{"scopeId": people.Scope, "userId": bob.ID})
 	sees(bob, other, "there", end(people.Scope, "Person", "weaver", nil))
+	bob.Mutate("replaceEntityRelations", "entity { id } problem { __typename }", apitest.Vars{"entityId": other, "predicate": "stars", "objects": apitest.Objects(film, weaver)})
+	sees(bob, other, "there", end(films.Scope, "Film", "alien", map[string]any{"title": "Alien"}), end(people.Scope, "Person", "weaver", nil))
+	bob.Mutate("replaceEntityRelations", "entity { id } problem { __typename }", apitest.Vars{"entityId": other, "predicate": "stars", "objects": apitest.Objects(weaver)})
 	bob.Mutate("removeEntityRelations", "entity { id }", apitest.Vars{"entityId": other, "predicate": "stars", "objectIds": []string{weaver}})
 	assert.Empty(t, bob.Must(query, apitest.Vars{"e": other}).List("entity.there.edges"))
 
