@@ -29,6 +29,7 @@ type Need struct {
 	Table Table
 	Key   Key
 	Or    Key             // another row of the table that will do as well; the zero Key for none
+	Void  RowID           // the row that says that this is not needed any more; the zero RowID for none
 	Holds func(Item) bool // whether the row is as it has to be; nil when any is
 	// Object is the key of an object of Size bytes that is needed instead of a row; 0 for an object of any size.
 	Object string
@@ -228,7 +229,7 @@ func (c Checking) lacking(ctx context.Context, rows []checkedRow) ([]Misfit, err
 // existWidth is how many rows are read within one deadline: 500 texts of a score have at most 5 MB.
 const existWidth = 500
 
-// Exist reports for each of the needs whether there is a row that does. A row of a format that this build does not read is
+// Exist reports for each of the needs whether there is a row that does, or one that makes it void. A row of a format that this build does not read is
 // taken for one that does.
 //
 // Index: primary. Key: of each row. Cost: ⌈n/100⌉ BatchGetItem.
@@ -237,6 +238,10 @@ func (db *DB) Exist(ctx context.Context, needs []Need) ([]bool, error) {
 	var wants []Want
 	var of []int
 	for i, n := range needs {
+		if n.Void != (RowID{}) {
+			of = append(of, i)
+			wants = append(wants, Want{Table: n.Void.Table, Key: n.Void.Key, Decode: func(Item) error { return nil }})
+		}
 		for _, key := range []Key{n.Key, n.Or} {
 			if key == (Key{}) {
 				continue

@@ -63,8 +63,8 @@ func isRelation(key dynamo.Key) bool {
 	return len(subject) == 3 && subject[0] != OurScope && subject[0] != subject[2] && !keys.IsPredicateEnd(key.SK)
 }
 
-// needsOfRelation is the object, where that is in another scope: who removes it removes the relation first. In one scope, another program may
-// have related entities that it has removed.
+// needsOfRelation is the object, where that is in another scope: who deletes it removes the relation first. Who erases its scope removes the entities
+// first, and the relations to them later. In one scope, another program may have related entities that it has removed.
 func needsOfRelation(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
 	var r RelationRecord
 	if err := DecodeRelation(item, &r, nil); err != nil {
@@ -73,5 +73,8 @@ func needsOfRelation(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
 	if r.Subject.Scope == r.Object.Scope || r.Subject.Scope == "" || r.Object.Scope == OurScope {
 		return nil, nil
 	}
-	return []dynamo.Need{{What: "the entity in another scope to which it leads", Table: dynamo.EntitiesMaster, Key: EntityKey(r.Object), Or: ShardedKey(r.Object)}}, nil
+	return []dynamo.Need{{
+		What: "the entity in another scope to which it leads", Table: dynamo.EntitiesMaster, Key: EntityKey(r.Object), Or: ShardedKey(r.Object),
+		Void: dynamo.RowID{Table: dynamo.RelationshipEntries, Key: RelationKey(erased(r.Object.Scope))},
+	}}, nil
 }
