@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"errors"
 	"maps"
 
 	"github.com/taggie/taggie/internal/fault"
@@ -48,6 +49,15 @@ func checkTogether(field string, attributes, meta map[string]any) error {
 		n += bytes
 	}
 	return checkSize(field, "attributes and meta have together", n, MaxAttributeBytes, p.stored)
+}
+
+// checkMeta says whether the meta that an entity would have is too large or too deep by itself: another program may have put it.
+func checkMeta(meta map[string]any) error {
+	err := checkTogether("input.meta", map[string]any{}, meta)
+	if failed, is := errors.AsType[*fault.Error](err); is && failed.Kind == fault.Invalid {
+		return fault.Invalidf(failed.Field, "the meta of the entity cannot be kept: %s; `meta: {}` in setEntity clears it", failed.Message)
+	}
+	return err
 }
 
 // merged returns what an object is when changes are made to it: null removes a name, and what is absent stays.

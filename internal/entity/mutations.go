@@ -66,6 +66,9 @@ func (s *Service) Set(ctx context.Context, in Set) (Entity, error) {
 			after := Entity{ID: id, Attributes: attributes, Meta: meta}
 			if in.Meta == nil && before != nil {
 				after.Meta = before.Meta
+				if err := checkMeta(after.Meta); err != nil {
+					return Entity{}, err
+				}
 				if err := checkTogether("input.attributes", attributes, after.Meta); err != nil {
 					return Entity{}, err
 				}
@@ -110,6 +113,9 @@ func (s *Service) Update(ctx context.Context, in Update) (Entity, error) {
 				if after.Meta = merged(before.Meta, noted); len(after.Meta) == 0 {
 					after.Meta = nil
 				}
+			}
+			if err := checkMeta(after.Meta); err != nil {
+				return Entity{}, err
 			}
 			if err := checkTogether(field, attributes, after.Meta); err != nil {
 				return Entity{}, err

@@ -202,6 +202,34 @@ func TestUpdateMergesAttributes(t *testing.T) {
 	assert.Empty(t, w.books())
 }
 
+// What another program noted may be more than Taggie keeps. The error names meta, whatever is changed, and tells how to clear it.
+func TestMetaThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := as(t, writer)
+	deep := map[string]any{}
+	for range entity.MaxDepth {
+		deep = map[string]any{"d": deep}
+	}
+	for id, meta := range map[string]map[string]any{"deep": deep, "large": {"x": strings.Repeat("x", entity.MaxAttributeBytes)}} {
+		e := entity.Entity{ID: entityID(id), Meta: meta, Version: 1, CreatedAt: began, UpdatedAt: began}
+		require.NoError(t, w.Store.PutEntity(ctx, nil, e, nil, idempotency.Key{}))
+		var failed *fault.Error
+		_, err := w.Update(ctx, entity.Update{Entity: e.ID, Attributes: map[string]any{"a": 1}})
+		require.ErrorAs(t, err, &failed, id)
+		assert.Regexp(t, `^input\.meta(\.d)*$`, failed.Field)
+		assert.Contains(t, failed.Message, "`meta: {}` in setEntity clears it")
+		set := entity.Set{Scope: "s", Type: "Book", ID: ptr(id), Attributes: map[string]any{"a": 1}}
+		_, err = w.Set(ctx, set)
+		require.ErrorAs(t, err, &failed, id)
+		assert.Regexp(t, `^input\.meta(\.d)*$`, failed.Field)
+		set.Meta = map[string]any{}
+		got, err := w.Set(ctx, set)
+		require.NoError(t, err)
+		assert.Nil(t, got.Meta)
+	}
+}
+
 func TestMetaStandsBesideAttributes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
