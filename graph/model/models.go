@@ -1342,7 +1342,8 @@ func (RebuildUnderWay) IsRebuildProjectQueueProblem() {}
 func (RebuildUnderWay) IsProblem() {}
 
 // An object of a relation: an existing entity. It may be in another scope, if the caller is a writer or owner there, too, or if the entity is related to it already
-// under the predicate. Members of either scope see from then on that the two are related, with types, keys and the attributes of the relation.
+// under the predicate. Members of either scope see from then on that the two are related, with types, keys and the attributes of the relation. Only who may write in the scope of the subject can end it; who may write in that
+// of the object can delete the object.
 type RelationObjectInput struct {
 	// The id of an `Entity`. The objects of one mutation are in at most 10 scopes besides that of the subject.
 	EntityID gid.ID `json:"entityId"`
