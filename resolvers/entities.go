@@ -120,9 +120,10 @@ func (d direction) withEntities(ctx context.Context, slice page.Slice[entity.Rel
 	}
 }
 
-// elsewhere reports whether a relation leads to another scope, and the viewer may not read that one.
+// elsewhere reports whether a relation leads to another scope, and the viewer may not read that one. A row that another program put without a scope
+// leads nowhere.
 func elsewhere(ctx context.Context, r entity.Relation, scope string) bool {
-	if r.Subject.Scope == r.Object.Scope {
+	if r.Subject.Scope == r.Object.Scope || scope == "" {
 		return false
 	}
 	_, err := loaders.From(ctx).Scopes.Load(ctx, scope) // there already: the entity could not be read without it

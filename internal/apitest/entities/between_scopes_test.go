@@ -1,10 +1,13 @@
 package entities
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/dynamotest"
 	"github.com/taggie/taggie/internal/apitest"
 )
 
@@ -41,6 +44,12 @@ func TestRelationsBetweenScopes(t *testing.T) {
 	nothing := map[string]any{}
 	sees(films.Client, film, "there", end(films.Scope, "Film", "other", nothing), end(people.Scope, "Person", "weaver", map[string]any{"name": "Weaver"}))
 	sees(people.Client, weaver, "back", end(films.Scope, "Film", "alien", map[string]any{"title": "Alien"}))
+
+	// A relation that another program put without the scope of its object leads nowhere.
+	subject := apitest.ScopeKey(t, films.Scope) + ":Film:alien"
+	dynamotest.PutByHand(t, s.DB, dynamo.RelationshipEntries, fmt.Sprintf(`[{"_subject_scope": %q, "_subject_type": "Film", "_subject_id": "alien", "_predicate": "z", "_index": 0,
+		"_object_type": "Film", "_object_id": "other", "_subject_key": %q, "_predicate_key": "z:0000000000000000:Film:other"}]`, apitest.ScopeKey(t, films.Scope), subject))
+	sees(films.Client, film, "there", end(films.Scope, "Film", "other", nothing), end(people.Scope, "Person", "weaver", map[string]any{"name": "Weaver"}))
 
 	// A member of one scope sees that they are related.
 	films.Member(bob, "WRITER")
