@@ -10231,7 +10231,8 @@ type Mutation {
   putProjectMember(input: PutProjectMemberInput!): PutProjectMemberPayload
   """
   Creates an invitation: whoever gets its ` + "`" + `token` + "`" + ` can join the team by ` + "`" + `acceptProjectInvitation` + "`" + `. The team must be of labellers
-  or reviewers. EXHAUSTED if 100 invitations of the project are open; those that are over make room for new ones. For managers.
+  or reviewers. EXHAUSTED if 100 invitations of the project are open; those that have expired, are used up or were revoked make room
+  for new ones. For managers.
   """
   createProjectInvitation(input: CreateProjectInvitationInput!): CreateProjectInvitationPayload
   "Ends an invitation. Users who joined by it stay. The same again changes nothing. For managers."
@@ -10242,7 +10243,10 @@ type Mutation {
   members. Send the token in a variable by POST, so that it is in no address.
   """
   acceptProjectInvitation(input: AcceptProjectInvitationInput!): AcceptProjectInvitationPayload
-  "Removes a user from a project. For managers, and for the user who leaves."
+  """
+  Removes a user from a project. The user cannot join again by an invitation by which they joined, but by others that are open. For
+  managers, and for the user who leaves.
+  """
   removeProjectMember(input: RemoveProjectMemberInput!): RemoveProjectMemberPayload
   """
   Prepares an import of items and says where to upload its file. EXHAUSTED if 20 imports of the project are in progress,

@@ -4,10 +4,13 @@ import (
 	"context"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/entities"
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/dynamo/users"
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/entity"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
@@ -49,23 +52,23 @@ func invitationRow(i project.Invitation) dynamo.Attrs {
 // decodeInvitation leaves the invitation empty unless its object is ours; see [DecodeProjectMember].
 func decodeInvitation(item dynamo.Item, i *project.Invitation) error {
 	r, err := entities.DecodeOwnOf(invitationRows, item, i)
-	if r.Object.Scope != entities.OurScope {
+	if isOfAnother(item, r, err) {
 		*i = project.Invitation{}
-		return err
+		return nil
 	}
 	i.InvitationID = project.InvitationID{Project: project.ID(r.Subject.ID), Created: r.Index, ID: r.Object.ID}
 	return err
 }
 
-// ListInvitations reads the newest invitations of many projects.
+// ListInvitations reads the invitations of many projects.
 //
-// Index: primary. Key: _subject_key = <project>:Project:<project> AND begins_with(_predicate_key, invitation:), descending, at most 100.
+// Index: primary. Key: _subject_key = <project>:Project:<project> AND begins_with(_predicate_key, invitation:), descending.
 // Cost: 1 Query per project.
 func (db Store) ListInvitations(ctx context.Context, ids []project.ID) ([][]project.Invitation, []error) {
 	all := make([][]project.Invitation, len(ids))
 	return all, db.Each(len(ids), func(n int) error {
 		s := LinksOf(ProjectID(ids[n]), "invitation")
-		s.Backward, s.Limit = true, project.MaxInvitations
+		s.Backward = true
 		_, err := db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
 			var i project.Invitation
 			err := decodeInvitation(item, &i)
@@ -156,9 +159,9 @@ func (db Store) AcceptInvitation(ctx context.Context, id project.InvitationID, m
 				Table: dynamo.RelationshipEntries, Item: projectMemberRow(m), Condition: "attribute_not_exists(#subject)",
 				Names: map[string]string{"#subject": "_subject_key"}, Failed: stale,
 			},
-			useInvitation(id, m.AddedAt),
+			useInvitation(id, m),
 			team,
-			{Table: dynamo.NotesTable, Key: users.ProfileKey(m.User), Condition: "attribute_exists(PK)", Failed: func(dynamo.Attrs) error { return &project.UnknownUser{} }},
+			{Table: dynamo.NotesTable, Key: users.ProfileKey(m.User), Condition: "attribute_exists(PK)", Failed: func(dynamo.Attrs) error { return domain.SignUpFirst() }},
 			{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(projectOf(m.User, m.Project), m.AddedAt, nil)},
 		}
 		err = db.Transact(ctx, append(actions, counted(m.Project, 1, managers(m))...), once)
@@ -173,12 +176,17 @@ func (db Store) AcceptInvitation(ctx context.Context, id project.InvitationID, m
 
 func invitationInvalid(dynamo.Attrs) error { return project.ErrInvitationInvalid }
 
-// useInvitation counts that a user joins by an invitation that is not over.
-func useInvitation(id project.InvitationID, now time.Time) dynamo.Action {
+// useInvitation counts that a user joins by an invitation that is not over. Its row keeps who has joined by it, so that nobody who was removed
+// since joins again, nor uses it up: at most [project.MaxInvitationUses] ids.
+func useInvitation(id project.InvitationID, m project.Member) dynamo.Action {
 	return dynamo.Action{
-		Table: dynamo.RelationshipEntries, Key: invitationKey(id), Update: "SET #used = #used + :one",
-		Condition: "#used < #uses AND #expires > :now AND attribute_not_exists(#revoked)",
-		Names:     map[string]string{"#used": "used", "#uses": "uses", "#expires": "expires_at", "#revoked": "revoked_at"},
-		Values:    dynamo.Attrs{":one": dynamo.Number(1), ":now": dynamo.Str(keys.Instant(now))}, Failed: invitationInvalid,
+		Table: dynamo.RelationshipEntries, Key: invitationKey(id), Update: "SET #used = #used + :one ADD #joined :joining",
+		Condition: "#used < #uses AND #expires > :now AND attribute_not_exists(#revoked) AND NOT contains(#joined, :user)",
+		Names:     map[string]string{"#used": "used", "#uses": "uses", "#expires": "expires_at", "#revoked": "revoked_at", "#joined": "joined"},
+		Values: dynamo.Attrs{
+			":one": dynamo.Number(1), ":now": dynamo.Str(keys.Instant(m.AddedAt)), ":user": dynamo.Str(string(m.User)),
+			":joining": &types.AttributeValueMemberSS{Value: []string{string(m.User)}},
+		},
+		Failed: invitationInvalid,
 	}
 }

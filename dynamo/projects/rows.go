@@ -97,12 +97,23 @@ func memberRow(m project.Member, is func(project.ID, project.UserID) entity.Rela
 // entities and relations whose keys are those of a project with the scope's id, but only to objects of that scope.
 func DecodeProjectMember(item dynamo.Item, m *project.Member) error {
 	r, err := entities.DecodeOwnOf(memberRows, item, m)
-	if r.Object.Scope != entities.OurScope {
+	if isOfAnother(item, r, err) {
 		*m = project.Member{}
-		return err
+		return nil
 	}
 	m.Project, m.User = project.ID(r.Subject.ID), project.UserID(r.Object.ID)
 	return err
+}
+
+// isOfAnother reports whether a relationship leads to something that is not ours. If its own attributes cannot be read, it may not be known yet where it leads.
+func isOfAnother(item dynamo.Item, r entities.RelationRecord, err error) bool {
+	if err != nil {
+		r = entities.RelationRecord{}
+		if entities.DecodeRelation(item, &r, nil) != nil {
+			return false
+		}
+	}
+	return r.Object.Scope != entities.OurScope
 }
 
 func teamID(id project.TeamID) entity.ID {

@@ -74,8 +74,8 @@ func (*InvitationConflict) Error() string { return "the member was changed meanw
 
 // Invitations keeps the invitations to projects.
 type Invitations interface {
-	// ListInvitations returns the newest [MaxInvitations] invitations of each project, the newest first, or why they could not be read, in the order
-	// of ids. It sees every acknowledged write.
+	// ListInvitations returns the invitations of each project, the newest first, or why they could not be read, in the order of ids. It sees every
+	// acknowledged write.
 	ListInvitations(ctx context.Context, ids []ID) ([][]Invitation, []error)
 	// InvitationsByID returns the invitation or the error of each id, in the order of ids. It sees every acknowledged write.
 	InvitationsByID(ctx context.Context, ids []InvitationID) ([]Invitation, []error)
@@ -90,9 +90,15 @@ type Invitations interface {
 	AcceptInvitation(ctx context.Context, id InvitationID, m Member, once idempotency.Key) (Member, bool, error)
 }
 
-// ListInvitations lists the invitations of each project, the newest first, for managers. NotFound for who is no member, Forbidden for who is no manager.
+// ListInvitations lists the invitations of each project, the newest first, for managers. If a project has more than [MaxInvitations], it lists those that
+// are open, and at most so many. NotFound for who is no member, Forbidden for who is no manager.
 func (s *Service) ListInvitations(ctx context.Context, refs []Ref[ID]) ([][]Invitation, []error) {
+	now := s.o.Now()
 	return byRef(ctx, s, refs, Manager, "project", s.o.Store.ListInvitations, func(all *[]Invitation, as proof) {
+		if len(*all) > MaxInvitations {
+			*all = slices.DeleteFunc(*all, func(i Invitation) bool { return i.Over(now) })
+			*all = (*all)[:min(len(*all), MaxInvitations)]
+		}
 		for n := range *all {
 			s.showInvitation(&(*all)[n], as)
 		}

@@ -75,13 +75,14 @@ func (w *world) renewLobby() {
 	w.T.Helper()
 	if w.ids["lobby"] == "" {
 		w.ids["lobby"] = w.owner.Must(`mutation { createProject(input: {name: "Lobby", categories: ["one"]}) { project { id } } }`, nil).Str("createProject.project.id")
-		team := w.owner.Must(fill(`mutation { createTeam(input: {projectId: $lobby, name: "Guests", type: TAGGIE}) { team { id } } }`, w.ids), nil).Str("createTeam.team.id")
-		w.ids["inviteToken"] = w.owner.Mutate("createProjectInvitation", "invitation { token }", apitest.Vars{"teamId": team, "uses": project.MaxInvitationUses}).Str("result.invitation.token")
-		return
-	}
-	if w.asker != nil && w.asker.ID != "" && w.asker.ID != w.ids["owner"] {
+		w.ids["guests"] = w.owner.Must(fill(`mutation { createTeam(input: {projectId: $lobby, name: "Guests", type: TAGGIE}) { team { id } } }`, w.ids), nil).Str("createTeam.team.id")
+	} else if w.asker != nil && w.asker.ID != "" && w.asker.ID != w.ids["owner"] {
 		w.owner.Mutate("removeProjectMember", "user { id }", apitest.Vars{"projectId": w.ids["lobby"], "userId": w.asker.ID})
+	} else if w.ids["inviteToken"] != "" {
+		return // nobody has joined
 	}
+	// Who was removed does not join again by the same link.
+	w.ids["inviteToken"] = w.owner.Mutate("createProjectInvitation", "invitation { token }", apitest.Vars{"teamId": w.ids["guests"]}).Str("result.invitation.token")
 }
 
 // renewDeletedProjects makes two projects with edit and view, of which one is deleted.

@@ -94,6 +94,11 @@ func acceptedInvitation(t *testing.T, w *World) {
 	member, _ := w.seen(grace)
 	assert.True(t, member)
 
+	require.NoError(t, w.Projects.DeleteMember(t.Context(), w.Project.ID, grace, idempotency.Key{}))
+	_, _, err = w.accepts(i, grace)
+	require.ErrorIs(t, err, project.ErrInvitationInvalid, "who was removed does not join again by the same link")
+	assert.Equal(t, 1, w.invitation(i).Used)
+
 	_, joined, err = w.accepts(i, w.SignUp("joan"))
 	require.NoError(t, err)
 	assert.True(t, joined)
