@@ -82,7 +82,11 @@ func (w *world) renewLobby() {
 		return // nobody has joined
 	}
 	// Who was removed does not join again by the same link.
-	w.ids["inviteToken"] = w.owner.Mutate("createProjectInvitation", "invitation { token }", apitest.Vars{"teamId": w.ids["guests"]}).Str("result.invitation.token")
+	if joined := w.ids["invite"]; joined != "" {
+		w.owner.Mutate("revokeProjectInvitation", "invitation { id }", apitest.Vars{"invitationId": joined})
+	}
+	made := w.owner.Mutate("createProjectInvitation", "invitation { id token }", apitest.Vars{"teamId": w.ids["guests"], "uses": project.MaxInvitationUses})
+	w.ids["invite"], w.ids["inviteToken"] = made.Str("result.invitation.id"), made.Str("result.invitation.token")
 }
 
 // renewDeletedProjects makes two projects with edit and view, of which one is deleted.
