@@ -87,3 +87,11 @@ export async function type(page) {
   await page.keyboard.press('Enter');
   await page.keyboard.type('stai');
 }
+
+/** Signs somebody in with a token of their own. */
+export async function signIn(page, token) {
+  await page.getByRole('button', { name: 'Use own token' }).click();
+  await page.getByLabel('JSON Web Token').fill(token);
+  await page.keyboard.press('Enter');
+  await page.getByText(/^Signed in as .+ \(own token\)$/).waitFor();
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ask, giveBack, go, itemOf, member, work } from './board.js';
-import { WAIT_MS, category, chosen, claim, focused, live, messages, onBoard, out, type, world } from './board-page.js';
+import { WAIT_MS, category, chosen, claim, focused, live, messages, onBoard, out, signIn, type, world } from './board-page.js';
 import { openPage, pictureShown } from './browser.js';
 import { until } from './server.js';
 
@@ -369,13 +369,6 @@ for (const [where, leave] of Object.entries(leaving)) {
 }
 
 /** Signs in on a page with a token. */
-async function signIn(page, token) {
-  await page.getByRole('button', { name: 'Use own token' }).click();
-  await page.getByLabel('JSON Web Token').fill(token);
-  await page.keyboard.press('Enter');
-  await page.getByText(/^Signed in as .+ \(own token\)$/).waitFor();
-}
-
 onBoard('somebody signs up, is taken into a project, sees it at once, and that it has no items', {}, async ({ page }) => {
   const token = await world.server.token('new@example.com');
   await signIn(page, token);

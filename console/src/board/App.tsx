@@ -6,6 +6,8 @@ import { Columns } from './Columns';
 import { HelpDialog, ProjectDialog, Projects } from './Dialogs';
 import { GuidelinesPanel } from './Guidelines';
 import { History } from './History';
+import { forgetInvitation, takeInvitation } from './invitation';
+import { Invited } from './Invited';
 import { useBoard, useBoardState } from './hooks';
 import { useKeys, useTwoKeys } from './keys';
 import { DeletedProjects } from './manage/DeletedProjects';
@@ -45,6 +47,7 @@ export function App({ session }: { session: Session }) {
   const [dialog, setDialog] = useState<'help' | 'projects' | null>(null);
   const [guided, setGuided] = useState(false); // the guidelines are open
   const hasGuidelines = Boolean(project?.guidelines);
+  const [invitation, setInvitation] = useState(() => takeInvitation());
   const chose = useRef(false); // a project, a moment ago: the cursor goes to its name
 
   function open(name: Page) {
@@ -53,7 +56,10 @@ export function App({ session }: { session: Session }) {
     toAddress({ page: name, section: '' });
   }
   useEffect(() => {
-    const follow = () => setPage(named(fromAddress().page));
+    const follow = () => {
+      setPage(named(fromAddress().page));
+      setInvitation(takeInvitation());
+    };
     window.addEventListener('hashchange', follow);
     return () => window.removeEventListener('hashchange', follow);
   }, []);
@@ -97,10 +103,20 @@ export function App({ session }: { session: Session }) {
         </>
       ) : (
         <main className="page">
-          <Nothing session={session} onMade={() => (chose.current = true)} />
+          <Nothing session={session} isInvited={Boolean(invitation)} onMade={() => (chose.current = true)} />
         </main>
       )}
       <Notices />
+      {invitation && !['starting', 'anonymous', 'stranger'].includes(phase) && (
+        <Invited
+          key={invitation}
+          token={invitation}
+          onClose={() => {
+            forgetInvitation();
+            setInvitation('');
+          }}
+        />
+      )}
       {dialog === 'help' && <HelpDialog onClose={() => setDialog(null)} />}
       {dialog === 'projects' && (
         <ProjectDialog
@@ -162,15 +178,15 @@ function Head(props: { page: Page; isGoing: boolean; chose: RefObject<boolean>; 
 }
 
 /** Why there is no project to show, and what to do about it. */
-function Nothing({ session, onMade }: { session: Session; onMade: () => void }) {
+function Nothing({ session, isInvited, onMade }: { session: Session; isInvited: boolean; onMade: () => void }) {
   const { store } = useBoard();
   const { phase, problem, projects } = useBoardState();
   const [isMaking, setIsMaking] = useState(false);
   const canMake = phase === 'empty' || phase === 'left' || phase === 'deleted';
   const texts: Record<string, [string, string]> = {
     starting: ['One moment…', 'The board is being put together.'],
-    anonymous: ['Not signed in', 'Sign in above, with a token of your own or, where there is one, as the demo user.'],
-    stranger: ['Welcome', 'Nobody has signed up with your token yet. Sign up once, and managers can take you into their projects.'],
+    anonymous: ['Not signed in', `Sign in above, with a token of your own or, where there is one, as the demo user.${isInvited ? ' Then you see what you are invited to.' : ''}`],
+    stranger: ['Welcome', `Nobody has signed up with your token yet. Sign up once, and ${isInvited ? 'you see what you are invited to' : 'managers can take you into their projects'}.`],
     empty: ['No project yet', 'You are in no project. Ask a manager to take you into a team: the project shows up here then. Or make one of your own.'],
     left: ['You are no longer a member of this project', 'Somebody took you out of its teams. What you typed is kept in this browser, should you come back.'],
     deleted: ['The project is deleted', 'For 30 days, those who managed it can bring it back with everything it had.'],

@@ -200,7 +200,7 @@ export function createStore(session: Session, settings: SettingsStore) {
           void reread(round); // the viewer may have another role
         }
         if (message.type === 'CATEGORIES_CHANGED' || message.type === 'GUIDELINES_CHANGED') void reread(round);
-        if (message.type === 'GUIDELINES_CHANGED' && message.user?.id !== get().viewer?.id) say('plain', 'The guidelines have changed. Press g to read them.');
+        if (message.type === 'GUIDELINES_CHANGED' && message.user?.id !== get().viewer?.id) say('plain', 'The guidelines have changed. Press g twice to read them.');
         if (message.type === 'REVIEWED' && message.author?.id === get().viewer?.id && message.item?.status !== 'FINISHED') {
           say('bad', `“${message.item?.name}” was found incorrect, and is kept for you: ${message.item?.efforts?.nodes[0]?.review?.comment || 'no comment'}`);
         }
@@ -260,8 +260,13 @@ export function createStore(session: Session, settings: SettingsStore) {
 
   /** Opens a project that the user has just made or brought back, for its managers. */
   async function enter(project: Person) {
-    set({ projects: [...get().projects.filter(({ id }) => id !== project.id), project] });
     toAddress({ project: project.id, page: 'manage', section: '' });
+    await join(project);
+  }
+
+  /** Opens a project that the user has just joined. */
+  async function join(project: Person) {
+    set({ projects: [...get().projects.filter(({ id }) => id !== project.id), project] });
     await choose(project.id);
   }
 
@@ -323,6 +328,7 @@ export function createStore(session: Session, settings: SettingsStore) {
     run,
     choose,
     enter,
+    join,
     changed,
     gone,
     readGuidelines,

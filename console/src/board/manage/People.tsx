@@ -3,6 +3,7 @@ import { CreateTeamDocument, DeleteTeamDocument, PeopleDocument, PutMemberDocume
 import { useBoard, useBoardState } from '../hooks';
 import { useAct } from '../act';
 import { Confirm, Field, FormDialog, onSubmit, Rename, TroubleNote } from '../forms';
+import { Invitations } from './Invitations';
 import { Pages, usePages } from './lists';
 import { roleNames } from './words';
 
@@ -44,6 +45,7 @@ export function People() {
           </table>
         </Pages>
       </section>
+      <Invitations teams={teams} />
       <Teams teams={teams} onDone={readAgain} />
     </div>
   );
