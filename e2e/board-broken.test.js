@@ -96,6 +96,7 @@ for (const [look, options] of Object.entries(looks)) {
     });
     await page.clock.install();
     await page.reload();
+    await page.getByRole('status').getByText(/^Live/).waitFor({ timeout: WAIT_MS }); // a browser complains of a socket that is closed before it is open
     const asked = [];
     page.on('websocket', (socket) => socket.on('framesent', ({ payload }) => asked.push(JSON.parse(payload).type)));
     await page.getByRole('button', { name: 'Use own token' }).click();

@@ -88,8 +88,9 @@ export async function type(page) {
   await page.keyboard.type('stai');
 }
 
-/** Signs somebody in with a token of their own. */
+/** Signs somebody in with a token of their own, in place of the demo user, whose socket is open then: a browser complains of one that is closed before. */
 export async function signIn(page, token) {
+  await live(page);
   await page.getByRole('button', { name: 'Use own token' }).click();
   await page.getByLabel('JSON Web Token').fill(token);
   await page.keyboard.press('Enter');

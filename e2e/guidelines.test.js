@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ask, go, member, pictureProject } from './board.js';
-import { claim, live, messages, onBoard, out, WAIT_MS, world } from './board-page.js';
+import { claim, live, messages, onBoard, out, signIn, WAIT_MS, world } from './board-page.js';
 import { openPage } from './browser.js';
 import { until } from './server.js';
 
@@ -93,9 +93,7 @@ test('a labeller reads the guidelines beside the item, and is told when they cha
   const token = await member(world.server, project.id, 'TAGGIE', 'guided@example.com');
   await write(project.id, text);
   const { page, context, complaints } = await openPage(world.browser, world.server.origin, `/board#project=${encodeURIComponent(project.id)}`, { pictures: [project.pictures] });
-  await page.getByRole('button', { name: 'Use own token' }).click();
-  await page.getByLabel('JSON Web Token').fill(token);
-  await page.getByLabel('JSON Web Token').press('Enter');
+  await signIn(page, token);
   const button = page.getByRole('button', { name: /^Guidelines/ });
   await button.getByText('new').waitFor({ timeout: WAIT_MS });
   await live(page);
