@@ -69,6 +69,7 @@ const ids = {
   CATEGORY_ID: async () => (await archive()).categories[0].id,
   ITEM_ID: async () => (await archive()).viewerClaims[0].id,
   TOKEN: async () => (await archive()).viewerClaims[0].claim.token,
+  INVITATION_TOKEN: async () => answered.Invite.createProjectInvitation.invitation.token,
   REMOVAL_ID: async () => answered.RemoveItems.removeProjectItems.removal.id,
   EXPORT_ID: async () => answered.Export.createProjectExport.export.id,
   SCORE_ID: async () => (await score()).id,
@@ -78,7 +79,7 @@ const ids = {
 };
 
 async function filled(text) {
-  for (const [word] of text.matchAll(/\b[A-Z]+(_[A-Z]+)*_ID\b|(?<=")TOKEN(?=")/g)) {
+  for (const [word] of text.matchAll(/\b[A-Z]+(_[A-Z]+)*_ID\b|(?<=")(INVITATION_)?TOKEN(?=")/g)) {
     assert.ok(ids[word], `what is ${word}?`);
     text = text.replaceAll(new RegExp(`\\b${word}\\b`, 'g'), await ids[word](text));
   }
