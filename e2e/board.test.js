@@ -48,9 +48,10 @@ onBoard('a digit chooses a category, and one key gives the last answer again', {
   await page.keyboard.press('.');
   await messages(page).getByText(`“${second}”: ${name}.`).waitFor({ timeout: WAIT_MS });
   for (const one of [first, second]) assert.equal((await itemOf(world.server, project.id, one)).category.name, name);
+  await giveBack(world.server, project.id);
 });
 
-onBoard('a picture is zoomed, moved, turned and made lighter', {}, async ({ page }) => {
+onBoard('a picture is zoomed, moved, turned and made lighter', {}, async ({ page, project }) => {
   await claim(page);
   await page.keyboard.press('Escape');
   const picture = page.locator('.picture img');
@@ -89,6 +90,7 @@ onBoard('a picture is zoomed, moved, turned and made lighter', {}, async ({ page
   await page.waitForFunction((at) => document.querySelector('.picture img').style.transform !== at, at, { timeout: WAIT_MS });
   await page.keyboard.press('z');
   await shows('scale\\(1\\)');
+  await giveBack(world.server, project.id);
 });
 
 onBoard('a category that a manager adds is offered at once', {}, async ({ page, project }) => {
@@ -426,7 +428,7 @@ onBoard('a new tab shows the project that was shown last, and in a new browser t
   const tab = await context.newPage();
   await tab.goto(`${world.server.origin}/board`);
   await shown(tab);
-  const projects = async () => (await ask(world.server, '{ viewer { projects(first: 20) { nodes { id } } } }')).viewer.projects.nodes;
+  const projects = async () => (await ask(world.server, '{ viewer { projects(first: 100) { nodes { id } } } }')).viewer.projects.nodes;
   let all = await projects();
   while (all[0].id === project.id) { // which would be shown without a reason; ids are random, and lists in their order
     await ask(world.server, 'mutation { createProject(input: { name: "Before", categories: ["Music"] }) { project { id } } }');
