@@ -48,7 +48,7 @@ export function Picture({ item }: { item: Held }) {
   const picture = pictureOf(item);
   const { mayShow, settings } = useBoard();
   const { failed, retry, onError } = useLoading(picture?.url);
-  const view = useView(picture?.url);
+  const view = useView(item.id); // whose address is another one each time it is read
   const original = originalOf(item);
   const allowed = picture && mayShow(picture.url);
   const shown = allowed && !failed;

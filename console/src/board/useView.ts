@@ -7,13 +7,13 @@ const A_CLICK_PX = 4; // what moves no further was no drag
 
 const sizeOf = (element: HTMLElement): Size => ({ width: element.clientWidth, height: element.clientHeight });
 
-/** How the picture in the frame is looked at, with what the frame and the picture need for that; from the start again when the address changes. */
-export function useView(url: string | undefined) {
+/** How the picture in the frame is looked at, with what the frame and the picture need for that; from the start again when it is of another item. */
+export function useView(item: string) {
   const frame = useRef<HTMLDivElement>(null);
   const picture = useRef<HTMLImageElement>(null);
   const drag = useRef<{ x: number; y: number; far: boolean } | null>(null);
   const [view, setView] = useState<View>(FIT);
-  useEffect(() => setView(FIT), [url]);
+  useEffect(() => setView(FIT), [item]);
 
   function look(change: (view: View) => View) {
     setView((now) => {
