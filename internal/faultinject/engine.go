@@ -36,7 +36,7 @@ func (i *Injector) send(ctx context.Context, r *http.Request, operation string, 
 	sent.ContentLength = int64(len(body))
 	sent.Body = io.NopCloser(bytes.NewReader(body))
 	sent.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	resp, err := i.base.RoundTrip(sent)
+	resp, err := i.transport().RoundTrip(sent)
 	if err != nil {
 		return nil, err
 	}

@@ -28,9 +28,9 @@ type Injector struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 
 	recorder Recorder
-	base     http.RoundTripper
 
 	mu      sync.Mutex
+	base    http.RoundTripper
 	rules   []*Rule
 	schemas map[string]*schema
 
@@ -43,10 +43,18 @@ func New() *Injector {
 	return &Injector{Sleep: sleep, schemas: map[string]*schema{}}
 }
 
-// Wrap puts the injector in front of the transport; one injector wraps one transport.
+// Wrap puts the injector in front of the transport. All that it wraps are to the same engine: later calls go by the last one, whoever makes them.
 func (i *Injector) Wrap(base http.RoundTripper) http.RoundTripper {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	i.base = base
 	return roundTripper(i.roundTrip)
+}
+
+func (i *Injector) transport() http.RoundTripper {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.base
 }
 
 // Recorder returns the record of the calls.
@@ -81,7 +89,7 @@ func (i *Injector) roundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if call == nil {
-		return i.base.RoundTrip(r)
+		return i.transport().RoundTrip(r)
 	}
 	x := &exchange{ctx: r.Context(), r: r, body: body, call: call}
 	handle := i.chain(call)
