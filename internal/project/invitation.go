@@ -86,7 +86,7 @@ type Invitations interface {
 	RevokeInvitation(ctx context.Context, id InvitationID, at time.Time, once idempotency.Key) (Invitation, error)
 	// AcceptInvitation makes the user of m a member by the invitation and counts that, on condition that the invitation is not over at the time when m is
 	// added, and that the team is there. A user who is a member already stays as they are, and nothing is counted. It returns the membership, and
-	// whether it is new. [ErrInvitationInvalid]; Exhausted above [MaxMembers]. It is atomic.
+	// whether it is new. [ErrInvitationInvalid]; *[UnknownUser] when the user does not exist; Exhausted above [MaxMembers]. It is atomic.
 	AcceptInvitation(ctx context.Context, id InvitationID, m Member, once idempotency.Key) (Member, bool, error)
 }
 

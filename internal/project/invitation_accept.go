@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/taggie/taggie/internal/domain"
@@ -80,6 +81,9 @@ func (s *Service) AcceptInvitation(ctx context.Context, in AcceptInvitation) (Me
 		}
 		m := Member{Project: i.Project, User: me, Team: i.Team, Type: i.Type, AddedAt: domain.Later(s.o.Now, time.Time{})}
 		m, joined, err := s.o.Store.AcceptInvitation(ctx, i.InvitationID, m, key.With(string(i.Project)))
+		if _, unknown := errors.AsType[*UnknownUser](err); unknown {
+			return Member{}, domain.SignUpFirst()
+		}
 		if err != nil {
 			return Member{}, err
 		}

@@ -99,6 +99,11 @@ func acceptedInvitation(t *testing.T, w *World) {
 	require.ErrorIs(t, err, project.ErrInvitationInvalid, "who was removed does not join again by the same link")
 	assert.Equal(t, 1, w.invitation(i).Used)
 
+	_, _, err = w.accepts(i, project.UserID(uuid.NewString()))
+	var unknown *project.UnknownUser
+	require.ErrorAs(t, err, &unknown)
+	assert.Equal(t, 1, w.invitation(i).Used)
+
 	_, joined, err = w.accepts(i, w.SignUp("joan"))
 	require.NoError(t, err)
 	assert.True(t, joined)
