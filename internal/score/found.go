@@ -11,7 +11,8 @@ import (
 	"github.com/taggie/taggie/internal/page"
 )
 
-// maxFoundTitle is how many bytes of a folded title are in the place where it is found: titles that differ only later cannot be told apart there.
+// maxFoundTitle is how many bytes of a folded title are in the place where it is found, which dynamo/keys cuts off: titles that differ only later
+// cannot be told apart there.
 const maxFoundTitle = 900
 
 // FoldTitle returns the form of a title, or of the beginning of one, by which public scores are found.

@@ -2,13 +2,12 @@ import { useEffect, useRef, useState } from 'react';
 import { advise, useAct } from '../act';
 import { ask } from '../client';
 import { Confirm, Field, onSubmit, TroubleNote } from '../forms';
-import { CreateInvitationDocument, InvitationsDocument, RevokeInvitationDocument, type InvitationsQuery, type PeopleQuery } from '../gql/graphql';
+import { CreateInvitationDocument, InvitationsDocument, RevokeInvitationDocument, type InvitationsQuery } from '../gql/graphql';
 import { useBoard, useBoardState, useNow } from '../hooks';
 import { linkTo } from '../invitation';
 import { moment } from '../text';
-import { roleNames } from './words';
+import { TeamOptions, type Team } from './teams';
 
-type Team = NonNullable<NonNullable<PeopleQuery['project']>['teams']>[number];
 type Invitation = NonNullable<NonNullable<InvitationsQuery['project']>['invitations']>[number];
 
 /** Links by which people join a team on their own; nobody becomes a manager by one. */
@@ -65,11 +64,7 @@ function Invite({ teams, onDone }: { teams: Team[]; onDone: () => void }) {
       <Field label="Into the team" name="teamId" trouble={trouble}>
         {(wiring) => (
           <select {...wiring} value={chosen} onChange={(event) => setTeamId(event.target.value)}>
-            {teams.map((team) => (
-              <option key={team.id} value={team.id}>
-                {team.name} (may {roleNames[team.type]})
-              </option>
-            ))}
+            <TeamOptions teams={teams} />
           </select>
         )}
       </Field>

@@ -5,12 +5,12 @@ import { useAct } from '../act';
 import { Confirm, Field, FormDialog, onSubmit, Rename, TroubleNote } from '../forms';
 import { Invitations } from './Invitations';
 import { Pages, usePages } from './lists';
+import { full, TeamOptions, type Team } from './teams';
 import { roleNames } from './words';
 
 const SHOWN = 50;
 const LEAVE = 'leave'; // what the members of a team that is deleted may do, besides moving to another one
 
-type Team = NonNullable<NonNullable<PeopleQuery['project']>['teams']>[number];
 type Member = NonNullable<NonNullable<PeopleQuery['project']>['members']>['nodes'][number];
 
 /** Who is in the project, in which team, and what the teams may do. */
@@ -49,17 +49,6 @@ export function People() {
       <Teams teams={teams} onDone={readAgain} />
     </div>
   );
-}
-
-/** The name of a team, and what its members may do. */
-const full = (team: Team) => `${team.name} (may ${roleNames[team.type]})`;
-
-function TeamOptions({ teams }: { teams: Team[] }) {
-  return teams.map((team) => (
-    <option key={team.id} value={team.id}>
-      {full(team)}
-    </option>
-  ));
 }
 
 function AddMember({ teams, onDone }: { teams: Team[]; onDone: () => void }) {
