@@ -124,6 +124,23 @@ test('a labeller reads the guidelines beside the item, and is told when they cha
   await context.close();
 });
 
+onBoard('guidelines written between the reading of a project and its first event are shown', {}, async ({ page, project }) => {
+  let reads = 0;
+  page.on('response', (response) => (reads += /\bquery Project\b/.test(response.request().postData() ?? '') ? 1 : 0));
+  await page.routeWebSocket(/\/graphql$/, (socket) => {
+    const ours = socket.connectToServer();
+    socket.onMessage(async (message) => {
+      if (JSON.parse(message).type === 'subscribe') {
+        await until('the project is read', WAIT_MS, () => reads > 0);
+        await write(project.id, text);
+      }
+      ours.send(message);
+    });
+  });
+  await page.reload();
+  await page.getByRole('button', { name: /^Guidelines/ }).waitFor({ timeout: WAIT_MS });
+});
+
 for (const colorScheme of ['light', 'dark']) {
   for (const width of [1400, 1000, 320]) {
     onBoard(`guidelines, ${colorScheme} and ${width} wide`, { colorScheme, viewport: { width, height: 860 } }, async ({ page, project }) => {

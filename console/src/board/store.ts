@@ -123,7 +123,6 @@ export function createStore(session: Session, settings: SettingsStore) {
     set({ project: data.project, phase: 'ready', guidelinesRead: createShelf(localStorage, get().viewer!.id, id).read() });
     rememberProject(get().viewer!.id, id);
     listen(mine, id);
-    void lists(mine);
     void online(mine);
     await work.begin();
   }
@@ -184,11 +183,10 @@ export function createStore(session: Session, settings: SettingsStore) {
         return say('plain', 'Some events were missed; everything is being read anew.');
       case 'ProjectSnapshot':
         set({ since: serverNow() });
-        if (before.counts) {
-          void lists(round); // after a gap
-          void reread(round);
-          void work.load();
-        }
+        // What changed between what was read and the snapshot no event tells.
+        void lists(round);
+        void reread(round);
+        void work.load();
         return;
       case 'ProjectEvent':
         if (live === before) return;
