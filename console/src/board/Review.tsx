@@ -1,125 +1,134 @@
-import { useCallback, useEffect, useRef, useState } from 'react';
-import { ask, type Answer } from './client';
-import { ReviewDocument, ToReviewDocument, type ToReviewMutation, type Verdict } from './gql/graphql';
-import { useBoard, useBoardState, useNow } from './hooks';
-import { newKey } from './idempotency';
+import { useRef, useState, type ReactNode } from 'react';
+import { useQuery } from 'urql';
+import { CorrectionFields, correctionOf, inputOf, type Correction } from './Correction';
+import { Select } from './forms';
+import { AuthorsDocument, type Verdict } from './gql/graphql';
+import { useBoard, useBoardState, useNow, useSettings } from './hooks';
 import { useKeys } from './keys';
-import { finding, review } from './live';
+import { finding } from './live';
 import { Picture } from './Picture';
-import { ago } from './text';
+import { ReviewGrid } from './ReviewGrid';
 import type { Reviewed } from './state';
-import type { Held } from './types';
+import { ago } from './text';
+import { seen, useReviews, type ReviewFilter, type Reviews } from './useReviews';
 
-const ENOUGH = 20;
-const AGAIN_MS = 3_000;
-const KEPT = 50;
+const IN_LIST = 20;
+const IN_GRID = 50; // as many as one has at most
 
-/** An item whose result has another version since it was read. */
-function seen(item: Held, version = 0): Held {
-  return item.efforts ? { ...item, efforts: { ...item.efforts, nodes: item.efforts.nodes.map((effort) => ({ ...effort, version })) } } : item;
+/** The page on which reviewers look at what others found out: one result at a time, or many as a grid. */
+export function Review() {
+  const { settings } = useBoard();
+  const { project } = useBoardState();
+  const { isGrid } = useSettings();
+  const may = project?.viewerMember.type !== 'TAGGIE';
+  const [filter, setFilter] = useState<ReviewFilter>({ authorId: '', categoryId: '' });
+  const reviews = useReviews(filter, isGrid ? IN_GRID : IN_LIST, may);
+  const toggle = () => settings.set({ isGrid: !isGrid });
+  useKeys(settings, { v: may ? toggle : undefined });
+
+  if (!may) return <Empty title="For reviewers" text="You label items in this project. Reviewers and managers look at what was found." />;
+  return (
+    <div className="reviews">
+      <Bar filter={filter} isGrid={isGrid} reviews={reviews} onFilter={setFilter} onToggle={toggle} />
+      {isGrid ? (
+        <ReviewGrid key={JSON.stringify(filter)} reviews={reviews} nothing={<Nothing filter={filter} reviews={reviews} />} />
+      ) : (
+        <ReviewOne reviews={reviews} nothing={<Nothing filter={filter} reviews={reviews} />} />
+      )}
+    </div>
+  );
 }
 
-/** The page on which reviewers look at what others found out. */
-export function Review() {
+/** What is asked for, and how it is shown. */
+function Bar(props: { filter: ReviewFilter; isGrid: boolean; reviews: Reviews; onFilter: (filter: ReviewFilter) => void; onToggle: () => void }) {
+  const { filter, isGrid, reviews, onFilter } = props;
+  const { project, viewer } = useBoardState();
+  const [{ data }] = useQuery({ query: AuthorsDocument, variables: { project: project?.id ?? '' } });
+  const users = (data?.project?.teams ?? []).flatMap(({ statistics }) => statistics?.users ?? []).flatMap(({ user }) => (user && user.id !== viewer?.id ? [user] : []));
+  const named = (options: { id: string; name: string }[]) => Object.fromEntries(options.map(({ id, name }) => [id, name]));
+  return (
+    <div className="reviews-bar" role="toolbar" aria-label="What to review">
+      <Select label="Found by" value={filter.authorId} names={named(users.sort((a, b) => a.name.localeCompare(b.name)))} all="Everybody" onChange={(authorId) => onFilter({ ...filter, authorId })} />
+      <Select label="Found to be" value={filter.categoryId} names={named(project?.categories ?? [])} all="All" onChange={(categoryId) => onFilter({ ...filter, categoryId })} />
+      <p>
+        <span className="count" title="All that awaits a review, besides your own. The list has those that are kept for you.">
+          {Math.max(reviews.waiting ?? 0, reviews.open?.length ?? 0)}
+        </span>{' '}
+        <span className="muted">to review</span>
+      </p>
+      <button type="button" onClick={() => void reviews.load()}>
+        Look again
+      </button>
+      <button type="button" aria-pressed={isGrid} onClick={props.onToggle}>
+        Grid <kbd>v</kbd>
+      </button>
+    </div>
+  );
+}
+
+/** Why there is nothing to look at. */
+function Nothing({ filter, reviews }: { filter: ReviewFilter; reviews: Reviews }) {
+  if (!reviews.open) return <Empty title="Looking for results…" text="" />;
+  if (reviews.failed) return <Empty title="Results cannot be read" text={`${reviews.failed} It is tried again by itself.`} />;
+  const isSome = filter.authorId || filter.categoryId;
+  return <Empty title="Nothing to review" text={isSome ? 'There is nothing of what you chose above.' : 'Every result of others that is there has been looked at.'} />;
+}
+
+/** One result after another, with its picture. */
+function ReviewOne({ reviews, nothing }: { reviews: Reviews; nothing: ReactNode }) {
   const { store, settings } = useBoard();
-  const { project, live, reviewed } = useBoardState();
-  const may = project?.viewerMember.type !== 'TAGGIE';
-  const [found, setFound] = useState<Held[] | null>(null);
+  const { reviewed } = useBoardState();
   const [chosen, setChosen] = useState('');
   const [again, setAgain] = useState<Reviewed | null>(null); // what is looked at once more
   const [comments, setComments] = useState<Record<string, string>>({}); // by item
+  const [corrections, setCorrections] = useState<Record<string, Correction>>({}); // by item
   const [problem, setProblem] = useState('');
   const [sending, setSending] = useState(false);
-  const [failed, setFailed] = useState(''); // why the last look found less than there is
-  const [waiting, setWaiting] = useState<number | null>(null); // what awaits a review in all
-  const looked = useRef(0); // when the last look began
   const why = useRef<HTMLTextAreaElement>(null);
   const now = useNow(5_000);
 
-  const load = useCallback(async (): Promise<boolean> => {
-    if (!project || !may) return true;
-    looked.current = Date.now();
-    const answer: Answer<ToReviewMutation> = await ask(store.client, ToReviewDocument, { project: project.id, count: ENOUGH });
-    const efforts = answer.data?.claimReviews?.efforts;
-    setFailed(efforts ? '' : (answer.failure?.message ?? 'The queue is being rebuilt.'));
-    if (!efforts) {
-      setFound((before) => before ?? []);
-      return false;
-    }
-    setWaiting(answer.data?.claimReviews?.project?.toReviewCount ?? null);
-    // What one is looking at stays where it is.
-    const fresh = efforts.flatMap(({ item, ...effort }) => (item ? [{ ...item, efforts: { nodes: [effort] } }] : []));
-    setFound((before) => {
-      const kept = (before ?? []).filter(({ id }) => fresh.some((item) => item.id === id));
-      return [...new Map([...kept, ...fresh].map((item) => [item.id, item])).values()];
-    });
-    return true;
-  }, [project, may, store]);
-
-  // At once at first. Then, when somebody finished something and when not all could be read, a few seconds after the look before: finishes that
-  // come faster do not put it off.
-  const finished = live.finishes.at(-1) ?? 0;
-  useEffect(() => {
-    let over = false;
-    let timer: ReturnType<typeof setTimeout>;
-    async function look() {
-      const complete = await load();
-      if (!complete && !over) timer = setTimeout(() => void look(), AGAIN_MS);
-    }
-    timer = setTimeout(() => void look(), Math.max(looked.current + AGAIN_MS - Date.now(), 0));
-    return () => {
-      over = true;
-      clearTimeout(timer);
-    };
-  }, [load, finished]);
-
-  // What others did meanwhile needs no look: undone, reviewed, or finished anew.
-  const open = (found ?? []).filter(({ id }) => {
-    const card = live.cards.get(id)?.card;
-    return !card || (card.status === 'FINISHED' && !review(card));
-  });
+  const open = reviews.open ?? [];
   const at = Math.max(open.findIndex(({ id }) => id === chosen), 0);
   const item = again?.item ?? open[at];
   const effort = item && finding(item);
   const comment = (item && comments[item.id]) ?? '';
+  const correction = item && corrections[item.id];
+
+  function correct(value: Correction | undefined) {
+    if (!item) return;
+    const { [item.id]: _, ...others } = corrections;
+    setCorrections(value ? { ...others, [item.id]: value } : others);
+    setProblem('');
+  }
 
   async function say(verdict: Verdict) {
     if (!effort || !item || sending) return;
-    if (verdict === 'INCORRECT' && !comment.trim()) {
+    if (verdict === 'INCORRECT' && !correction && !comment.trim()) {
       setProblem('Say why, for the author.');
       return why.current?.focus();
     }
+    if (correction && !correction.categoryId) return setProblem('Choose a category.');
     setSending(true);
-    const { data, failure } = await ask(store.client, ReviewDocument, {
-      input: { effortId: effort.id, expectedVersion: effort.version, verdict, comment: comment.trim(), idempotencyKey: newKey() },
-    });
-    if (store.get().project !== project) return; // another project or user is shown
+    const { became, message, version } = await reviews.say(item, { verdict, comment, correction: correction && inputOf(correction) });
     setSending(false);
-    const refused = failure?.message ?? data?.reviewEffort?.problem?.message;
-    const conflict = data?.reviewEffort?.problem;
-    if (conflict?.__typename === 'EffortConflict' && again) { // the next try is about what it is now
-      const fresh = { ...again, item: seen(again.item, conflict.current.version) };
+    if (became === 'overtaken' && again) { // the next try is about what it is now
+      const fresh = { ...again, item: seen(again.item, version) };
       setAgain(fresh);
       store.set({ reviewed: reviewed.map((other) => (other.item.id === item.id ? fresh : other)) });
     }
-    if (refused && (conflict?.__typename !== 'EffortConflict' || again)) return setProblem(refused);
-    setFound((before) => before?.filter(({ id }) => id !== item.id) ?? null);
-    if (refused) { // somebody else was first
-      setProblem('');
-      store.say('plain', `“${item.name}”: ${refused}.`);
-      if (open.length <= 1) void load();
-      return;
+    if (became !== 'taken' && (became !== 'overtaken' || again)) return setProblem(message);
+    if (became === 'overtaken') {
+      reviews.drop(item.id);
+      store.say('plain', `“${item.name}”: ${message}`);
+    } else {
+      if (!again) setChosen(open[at + 1]?.id ?? '');
+      setAgain(null);
+      correct(undefined);
+      store.say('good', `“${item.name}”: ${verdict === 'CORRECT' ? 'correct' : correction ? 'corrected' : 'incorrect, and back to its author'}.`);
     }
-    if (!again) setChosen(open[at + 1]?.id ?? '');
-    setAgain(null);
     setProblem('');
-    store.set({
-      lasting: 'A review is changed in Review, by u there: only a finish can be undone.',
-      reviewed: [{ item: seen(item, data?.reviewEffort?.effort?.version), verdict, comment: comment.trim() }, ...reviewed.filter((other) => other.item.id !== item.id)].slice(0, KEPT),
-    });
-    why.current?.blur();
-    store.say('good', `“${item.name}”: ${verdict === 'CORRECT' ? 'correct' : 'incorrect, and back to its author'}.`);
-    if (open.length <= 1) void load();
+    (document.activeElement as HTMLElement | null)?.blur();
+    if (open.length <= 1) void reviews.load();
   }
 
   function choose(id: string | undefined) {
@@ -142,40 +151,20 @@ export function Review() {
   useKeys(settings, {
     j: () => step(1),
     k: () => step(-1),
-    a: () => void say('CORRECT'),
+    a: correction ? undefined : () => void say('CORRECT'),
     i: () => why.current?.focus(),
+    e: item && (() => correct(correctionOf(item))),
     u: back,
     'Ctrl+Enter': () => {
-      if (document.activeElement === why.current) void say('INCORRECT');
+      if (correction || document.activeElement === why.current) void say('INCORRECT');
     },
   });
 
-  if (!may) return <Empty title="For reviewers" text="You label items in this project. Reviewers and managers look at what was found." />;
-  if (!found) return <Empty title="Looking for results…" text={problem} />;
-  if (!item || !effort) {
-    const title = failed ? 'Results cannot be read' : 'Nothing to review';
-    return (
-      <Empty title={title} text={failed ? `${failed} It is tried again by itself.` : 'Every result of others that is there has been looked at.'}>
-        <button type="button" onClick={() => void load()}>
-          Look again
-        </button>
-      </Empty>
-    );
-  }
+  if (!item || !effort) return nothing;
   return (
     <div className="work review">
       <aside className="mine" aria-label="To review">
-        <div className="mine-head">
-          <h2>
-            To review{' '}
-            <span className="count" title="All that awaits a review, besides your own. The list has those that are kept for you.">
-              {Math.max(waiting ?? 0, open.length)}
-            </span>
-          </h2>
-          <button type="button" onClick={() => void load()}>
-            Look again
-          </button>
-        </div>
+        <h2>Kept for you</h2>
         <ul className="mine-list">
           {open.map((other) => (
             <li key={other.id}>
@@ -201,33 +190,42 @@ export function Review() {
             You found this <strong>{again.verdict === 'CORRECT' ? 'correct' : 'incorrect'}</strong>. You can say something else now, or go on with another.
           </p>
         )}
-        <dl className="found">
-          <div>
-            <dt>Category</dt>
-            <dd>{item.category?.name}</dd>
-          </div>
-          <div>
-            <dt>Subcategory</dt>
-            <dd>{item.subcategory?.name ?? '–'}</dd>
-          </div>
-          <div>
-            <dt>Keywords</dt>
-            <dd>{item.keywords.join(', ') || '–'}</dd>
-          </div>
-          <div>
-            <dt>Found by</dt>
-            <dd>
-              {effort.user?.name}, {ago(effort.finishedAt, now)}
-            </dd>
-          </div>
-        </dl>
-        <div className="item-actions">
-          <button type="button" className="primary" disabled={sending} onClick={() => void say('CORRECT')}>
-            Correct <kbd>a</kbd>
-          </button>
-        </div>
+        {correction ? (
+          <CorrectionFields key={item.id} value={correction} onChange={correct} />
+        ) : (
+          <>
+            <dl className="found">
+              <div>
+                <dt>Category</dt>
+                <dd>{item.category?.name}</dd>
+              </div>
+              <div>
+                <dt>Subcategory</dt>
+                <dd>{item.subcategory?.name ?? '–'}</dd>
+              </div>
+              <div>
+                <dt>Keywords</dt>
+                <dd>{item.keywords.join(', ') || '–'}</dd>
+              </div>
+              <div>
+                <dt>Found by</dt>
+                <dd>
+                  {effort.user?.name}, {ago(effort.finishedAt, now)}
+                </dd>
+              </div>
+            </dl>
+            <div className="item-actions">
+              <button type="button" className="primary" disabled={sending} onClick={() => void say('CORRECT')}>
+                Correct <kbd>a</kbd>
+              </button>
+              <button type="button" onClick={() => correct(correctionOf(item))}>
+                Correct it yourself <kbd>e</kbd>
+              </button>
+            </div>
+          </>
+        )}
         <label htmlFor="comment">
-          What is wrong <kbd>i</kbd> <span className="muted">for the author</span>
+          What is wrong <kbd>i</kbd> <span className="muted">for the author{correction && '; it may stay empty'}</span>
         </label>
         <textarea id="comment" ref={why} rows={4} maxLength={2000} value={comment} onChange={(event) => setComments({ ...comments, [item.id]: event.target.value })} />
         {problem && (
@@ -236,21 +234,25 @@ export function Review() {
           </p>
         )}
         <div className="item-actions">
-          <button type="submit" className="danger" disabled={sending}>
-            Incorrect <kbd>Ctrl ↵</kbd>
+          <button type="submit" className={correction ? 'primary' : 'danger'} disabled={sending}>
+            {correction ? 'It is this' : 'Incorrect'} <kbd>Ctrl ↵</kbd>
           </button>
+          {correction && (
+            <button type="button" onClick={() => correct(undefined)}>
+              Leave it as it was found
+            </button>
+          )}
         </div>
       </form>
     </div>
   );
 }
 
-function Empty({ title, text, children }: { title: string; text: string; children?: React.ReactNode }) {
+function Empty({ title, text }: { title: string; text: string }) {
   return (
     <section className="empty">
       <h2>{title}</h2>
       <p className="muted">{text}</p>
-      {children}
     </section>
   );
 }

@@ -50,9 +50,12 @@ export const KEYS: { title: string; keys: [string, string][] }[] = [
     title: 'Review',
     keys: [
       ['j / k', 'To the next or previous result'],
-      ['a', 'Accept: it is correct'],
+      ['a', 'Accept: it is correct; in the grid, all that are chosen'],
       ['i', 'Incorrect: then say why, Ctrl+Enter sends it'],
+      ['e', 'Correct it yourself: say what it is, Ctrl+Enter sends it'],
       ['u', 'Look again at what you reviewed last'],
+      ['v', 'One result at a time, or many as a grid'],
+      ['x', 'In the grid: choose all or none; Space chooses one, arrow keys go to the next'],
     ],
   },
 ];

@@ -5,6 +5,7 @@ import '../bar.css';
 import './base.css';
 import './head.css';
 import './work.css';
+import './review.css';
 import './lists.css';
 import './overlays.css';
 import './manage/manage.css';

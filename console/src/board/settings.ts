@@ -5,10 +5,12 @@ export interface Settings {
   ahead: number;
   /** Whether single keys do something. */
   singleKeys: boolean;
+  /** Whether results to review are shown as a grid. */
+  isGrid: boolean;
 }
 
 const KEY = 'taggie:board';
-const usual: Settings = { ahead: 1, singleKeys: true };
+const usual: Settings = { ahead: 1, singleKeys: true, isGrid: false };
 
 /** Reads and keeps the settings. */
 export function createSettings(storage: Storage) {

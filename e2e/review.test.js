@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { ask, go, itemOf, member, work } from './board.js';
+import { category, focused, messages, onBoard, out, WAIT_MS, world } from './board-page.js';
+import { pictureShown } from './browser.js';
+
+/** Has somebody finish items, as many as there are names; resolves to the items. */
+async function found(project, name, count) {
+  const token = await member(world.server, project.id, 'REVIEWER', `${name}@example.com`);
+  const items = [];
+  for (let n = 0; n < count; n++) items.push(await work(world.server, project.id, token));
+  return { token, items };
+}
+
+const review = `mutation ($input: ReviewEffortInput!) { reviewEffort(input: $input) { effort { id } problem { ... on Problem { message } } } }`;
+const tiles = (page) => page.getByRole('region', { name: 'Results to review' }).getByRole('listitem').getByRole('button');
+
+onBoard('a reviewer corrects a result', {}, async ({ page, project }) => {
+  const { items } = await found(project, 'corrected', 1);
+  const { name } = items[0];
+  await go(page, 'r');
+  await page.locator('.picture-name').getByText(name).waitFor({ timeout: WAIT_MS });
+  await pictureShown(page.locator('.picture img'));
+  await page.keyboard.press('e');
+  await focused(category(page));
+  assert.equal(await category(page).getAttribute('placeholder'), 'Title page', 'it begins with what was found');
+  await page.keyboard.type('mus');
+  await page.keyboard.press('Enter');
+  await focused(page.getByRole('combobox', { name: /^Subcategory/ }));
+  await page.keyboard.type('pri');
+  await page.keyboard.press('Enter');
+  await focused(page.getByRole('combobox', { name: /^Keywords/ }));
+  await page.keyboard.type('stamp');
+  await page.screenshot({ path: new URL('review-correction.png', out).pathname });
+  await page.keyboard.press('Control+Enter');
+  await messages(page).getByText(`“${name}”: corrected.`).waitFor({ timeout: WAIT_MS });
+  const { status, keywords, category: is, subcategory } = await itemOf(world.server, project.id, name);
+  assert.deepEqual({ status, keywords, is: is.name, sub: subcategory.name }, { status: 'FINISHED', keywords: ['elsewhere', 'stamp'], is: 'Music', sub: 'Printed' });
+  await page.getByText('Nothing to review').waitFor({ timeout: WAIT_MS });
+});
+
+onBoard('a reviewer reviews many results as a grid, those of one person too', {}, async ({ page, project }) => {
+  const first = await found(project, 'first', 2);
+  const second = await found(project, 'second', 1);
+  await go(page, 'r');
+  await page.getByRole('form', { name: /^Review/ }).waitFor({ timeout: WAIT_MS });
+  await page.keyboard.press('v');
+  await tiles(page).nth(2).waitFor({ timeout: WAIT_MS });
+  await page.reload();
+  await tiles(page).nth(2).waitFor({ timeout: WAIT_MS }); // the browser remembers it
+
+  await page.getByLabel('Found by').selectOption('second');
+  await tiles(page).nth(1).waitFor({ state: 'hidden', timeout: WAIT_MS });
+  await tiles(page).filter({ hasText: second.items[0].name }).waitFor({ timeout: WAIT_MS });
+  await page.getByLabel('Found by').selectOption('Everybody');
+  await tiles(page).nth(2).waitFor({ timeout: WAIT_MS });
+
+  // By keyboard: one is chosen, and found incorrect.
+  await tiles(page).filter({ hasText: second.items[0].name }).focus();
+  await page.keyboard.press('Space');
+  await page.keyboard.press('i');
+  await page.getByLabel('What is wrong').and(page.locator(':focus')).waitFor();
+  await page.keyboard.type('It is upside down.');
+  await page.getByRole('dialog').getByRole('button', { name: 'Incorrect' }).press('Enter');
+  await messages(page).getByText('1 result: incorrect, and back to who found them.').waitFor({ timeout: WAIT_MS });
+  assert.equal((await itemOf(world.server, project.id, second.items[0].name)).status, 'NEW');
+
+  // All that is left; somebody else was quicker at one of them, of which this page does not hear.
+  await page.routeWebSocket(/\/graphql$/, () => {});
+  await page.reload();
+  await tiles(page).nth(1).waitFor({ timeout: WAIT_MS });
+  const { efforts } = await itemOf(world.server, project.id, first.items[0].name);
+  await ask(world.server, review, { input: { effortId: efforts.nodes[0].id, verdict: 'CORRECT' } }, second.token);
+  await page.keyboard.press('x');
+  await page.keyboard.press('a');
+  await messages(page).getByText('1 result: correct.').waitFor({ timeout: WAIT_MS });
+  await messages(page).getByText(`Somebody else was first, or the author took it back: ${first.items[0].name}.`).waitFor({ timeout: WAIT_MS });
+  await page.getByText('Nothing to review').waitFor({ timeout: WAIT_MS });
+});
+
+for (const colorScheme of ['light', 'dark']) {
+  for (const width of [1400, 320]) {
+    onBoard(`the grid, ${colorScheme} and ${width} wide`, { colorScheme, viewport: { width, height: 860 } }, async ({ page, project }) => {
+      await found(project, `grid-${colorScheme}-${width}`, 3);
+      await go(page, 'r');
+      await page.keyboard.press('v');
+      await tiles(page).nth(2).waitFor({ timeout: WAIT_MS });
+      await pictureShown(page.locator('.shot img').first());
+      await tiles(page).nth(1).click();
+      const from = await tiles(page).nth(1).boundingBox();
+      await page.keyboard.press('ArrowLeft');
+      await focused(tiles(page).nth(0));
+      assert.ok((await tiles(page).nth(0).boundingBox()).x <= from.x);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), 'no horizontal scrolling');
+      await page.screenshot({ path: new URL(`review-grid-${colorScheme}-${width}.png`, out).pathname });
+    });
+  }
+}
