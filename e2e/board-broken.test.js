@@ -116,7 +116,7 @@ for (const [look, options] of Object.entries(looks)) {
     assert.deepEqual([operations.length, asked.filter((type) => type === 'subscribe').length], before, 'it asks no more');
 
     await page.getByRole('main').getByRole('option', { name: own }).click();
-    await page.getByRole('banner', { name: 'Project' }).getByRole('button', { name: own }).waitFor({ timeout: WAIT_MS });
+    await page.getByRole('region', { name: 'Project', exact: true }).getByRole('button', { name: own }).waitFor({ timeout: WAIT_MS });
     assert.deepEqual(complaints(), []);
     await context.close();
   });

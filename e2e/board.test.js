@@ -340,7 +340,7 @@ onBoard('somebody signs up, is taken into a project, sees it at once, and that i
   const { createProject } = await ask(world.server, 'mutation { createProject(input: { name: "Begins", categories: ["Music"] }) { project { id } } }');
   const { createTeam } = await ask(world.server, 'mutation ($id: ID!) { createTeam(input: { projectId: $id, name: "All", type: TAGGIE }) { team { id } } }', { id: createProject.project.id });
   await ask(world.server, 'mutation ($team: ID!) { putProjectMember(input: { teamId: $team, email: "new@example.com" }) { problem { ... on Problem { message } } } }', { team: createTeam.team.id });
-  await page.getByRole('banner', { name: 'Project' }).getByRole('button', { name: 'Begins' }).waitFor({ timeout: WAIT_MS });
+  await page.getByRole('region', { name: 'Project', exact: true }).getByRole('button', { name: 'Begins' }).waitFor({ timeout: WAIT_MS });
   await page.getByRole('heading', { name: 'No items yet' }).waitFor({ timeout: WAIT_MS });
   assert.equal(await page.getByRole('button', { name: 'Claim the next item' }).count(), 0);
 });
@@ -348,7 +348,7 @@ onBoard('somebody signs up, is taken into a project, sees it at once, and that i
 onBoard('after a project is chosen, the cursor is at its name', {}, async ({ page }) => {
   await page.keyboard.press('p');
   await page.getByRole('dialog').getByRole('option', { name: 'Postcards' }).click();
-  await focused(page.getByRole('banner', { name: 'Project' }).getByRole('button', { name: 'Postcards' }));
+  await focused(page.getByRole('region', { name: 'Project', exact: true }).getByRole('button', { name: 'Postcards' }));
 });
 
 onBoard('a token that has ended is told apart from a lost connection', { expected: /401|4403/ }, async ({ page, project }) => {
@@ -358,7 +358,7 @@ onBoard('a token that has ended is told apart from a lost connection', { expecte
 });
 
 onBoard("the browser's Back leads to the page before, and to the project before", {}, async ({ page, project }) => {
-  const heading = (name) => page.getByRole('banner', { name: 'Project' }).getByRole('button', { name });
+  const heading = (name) => page.getByRole('region', { name: 'Project', exact: true }).getByRole('button', { name });
   const shown = (name) => page.getByRole('button', { name: new RegExp(`^${name}`) }).and(page.locator('[aria-current=page]')).waitFor({ timeout: WAIT_MS });
   await go(page, 'b');
   await go(page, 's');
@@ -382,7 +382,7 @@ onBoard("the browser's Back leads to the page before, and to the project before"
 });
 
 onBoard('a new tab shows the project that was shown last, and in a new browser the one with items in hands', {}, async ({ page, context, project }) => {
-  const shown = (tab) => tab.getByRole('banner', { name: 'Project' }).getByRole('button', { name: project.name }).waitFor({ timeout: WAIT_MS });
+  const shown = (tab) => tab.getByRole('region', { name: 'Project', exact: true }).getByRole('button', { name: project.name }).waitFor({ timeout: WAIT_MS });
   const tab = await context.newPage();
   await tab.goto(`${world.server.origin}/board`);
   await shown(tab);

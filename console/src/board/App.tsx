@@ -87,7 +87,7 @@ export function App({ session }: { session: Session }) {
           <Head page={page} isGoing={isGoing} onOpen={open} chose={chose} guided={guided} onGuidelines={() => setGuided(!guided)} onProjects={() => setDialog('projects')} onHelp={() => setDialog('help')} />
           <RebuildState />
           <div className="beside" key={project?.id}>
-            <main className="page">
+            <main className="page" tabIndex={page === 'statistics' ? 0 : undefined /* nothing else in it takes the keys that scroll */}>
               {/* Keyed: the other pages can be opened when one cannot be shown. */}
               <Boundary key={page}>
                 {page === 'work' && <Work />}
@@ -142,7 +142,7 @@ function Head(props: { page: Page; isGoing: boolean; chose: RefObject<boolean>; 
     tab.current?.scrollIntoView({ block: 'nearest', inline: 'center' });
   }, [props.page]);
   return (
-    <header className="head" aria-label="Project">
+    <section className="head" aria-label="Project">
       <div className="head-row">
         <button ref={name} type="button" className="project" onClick={props.onProjects}>
           {project?.name} <kbd>p</kbd>
@@ -173,7 +173,7 @@ function Head(props: { page: Page; isGoing: boolean; chose: RefObject<boolean>; 
           </div>
         )}
       </div>
-    </header>
+    </section>
   );
 }
 

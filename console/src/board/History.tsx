@@ -103,8 +103,8 @@ function Line({ effort, now, onUndo }: { effort: Effort; now: number; onUndo: ()
       </td>
       <td>
         {!undoneAt && !review && left > 0 && (
-          <button type="button" onClick={onUndo} aria-label={`Undo ${effort.item?.name}`}>
-            Undo <span className="time">{watch(left)}</span>
+          <button type="button" onClick={onUndo}>
+            Undo <span className="unseen-text">{effort.item?.name}</span> <span className="time">{watch(left)}</span>
           </button>
         )}
       </td>

@@ -43,7 +43,7 @@ export function Statistics() {
   return (
     <div className="statistics">
       <section className="chart is-wide">
-        <h3>Where the items are</h3>
+        <h2>Where the items are</h2>
         {live.counts && (
           <>
             <StatusBar counts={live.counts} />
@@ -52,7 +52,7 @@ export function Statistics() {
         )}
       </section>
       <section className="chart is-wide">
-        <h3>Finished per minute</h3>
+        <h2>Finished per minute</h2>
         <Pace values={minutes} uncounted={uncounted} label={`Finished per minute in the last ${MINUTES} minutes: ${minutes.join(', ')}`} />
         <p className="muted pace-ends">
           <span>

@@ -146,8 +146,8 @@ function Mine({ list, onStep }: { list: RefObject<HTMLUListElement | null>; onSt
                   <span className="mine-name">{one.name}</span> <span className="muted">{one.category}</span>
                 </span>
                 {one.until > now && (
-                  <button type="button" onClick={() => void store.work.undo(one.effortId)} aria-label={`Undo ${one.name}`}>
-                    Undo <span className="time">{watch(one.until - now)}</span>
+                  <button type="button" onClick={() => void store.work.undo(one.effortId)}>
+                    Undo <span className="unseen-text">{one.name}</span> <span className="time">{watch(one.until - now)}</span>
                   </button>
                 )}
               </li>

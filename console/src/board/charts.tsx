@@ -57,7 +57,7 @@ export function Bars({ title, bars, empty }: { title: string; bars: Bar[]; empty
   const most = Math.max(1, ...bars.map(({ value }) => value));
   return (
     <section className="chart">
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       {!bars.length && <p className="muted">{empty}</p>}
       <ul className="bars">
         {bars.map(({ key, name, value, part = 0, note }) => (
