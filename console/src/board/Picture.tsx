@@ -131,8 +131,10 @@ export function Picture({ item }: { item: Held }) {
 
 /** What is shown in place of a picture: one that failed can be tried again, one of an origin that is not allowed cannot. */
 function Unseen({ item, refused, onRetry }: { item: Held; refused: boolean; onRetry?: () => void }) {
+  const { project } = useBoardState();
   const original = originalOf(item);
   const host = readAddress(original)?.host;
+  const isManager = project?.viewerMember.type === 'MANAGER';
   return (
     <div className="unseen">
       <svg viewBox="0 0 64 48" width="96" height="72" aria-hidden="true">
@@ -156,8 +158,12 @@ function Unseen({ item, refused, onRetry }: { item: Held; refused: boolean; onRe
           {original && !refused && 'This type has no preview here. Open the original in another tab.'}
           {original && refused && (
             <>
-              The picture at {host} cannot be shown here: open the original in another tab. A server that has {host} in{' '}
-              <code>TAGGIE_PICTURE_ORIGINS</code> shows it in its place.
+              The picture at {host} cannot be shown here: open the original in another tab.{' '}
+              {isManager && (
+                <>
+                  Whoever runs this server can have it shown: <code>TAGGIE_PICTURE_ORIGINS</code> has to name {host}.
+                </>
+              )}
             </>
           )}
         </p>
