@@ -132,7 +132,11 @@ func (e *engine) launch(ctx context.Context) (*running, error) {
 		err = e.awaitAnswer(ctx, c)
 	}
 	if err != nil {
-		c.Kill()
+		if e.watching.Err() != nil { // it may answer already, and leaves nothing behind when it is asked to end
+			err = errors.Join(err, c.Stop(e.stopping))
+		} else {
+			c.Kill()
+		}
 		return nil, errors.Join(err, e.pids.Remove())
 	}
 	return c, nil
