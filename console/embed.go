@@ -40,10 +40,12 @@ const policy = "default-src 'none'; script-src 'self'; worker-src 'self'; connec
 // board is where the board is served.
 const board = "/board"
 
-// boardPolicy is that of the board, which needs no inline style, but shows pictures of items and uploads files to the bucket.
+// boardPolicy is that of the board, which needs no inline style, but shows pictures, sounds and films of items, reads texts from the bucket and
+// uploads files to it.
 func boardPolicy(o Options) string {
+	pictures := strings.Join(o.Pictures, " ")
 	return "default-src 'none'; script-src 'self'; connect-src " + strings.TrimSpace("'self' "+o.Bucket) + "; style-src 'self'; img-src " +
-		strings.Join(append([]string{"'self'", "data:"}, o.Pictures...), " ") + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+		strings.TrimSpace("'self' data: "+pictures) + "; media-src " + strings.TrimSpace("'self' "+pictures) + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
 // Options are what the pages need of the server.

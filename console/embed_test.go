@@ -186,7 +186,7 @@ func TestTheBoardShowsPicturesOfTheseOriginsOnly(t *testing.T) {
 	assert.Contains(t, text(t, res), "<title>Board</title>")
 	csp := res.Header.Get("Content-Security-Policy")
 	assert.Contains(t, csp, "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; ")
-	assert.Contains(t, csp, "; img-src 'self' data: https://pictures.example.com; ")
+	assert.Contains(t, csp, "; img-src 'self' data: https://pictures.example.com; media-src 'self' https://pictures.example.com; ")
 	assert.NotContains(t, csp, "unsafe")
 	assert.NotContains(t, ask(built(), http.MethodGet, "/").Header.Get("Content-Security-Policy"), "pictures.example.com")
 }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react';
 import { useBoard, useBoardState } from './hooks';
 import { useKeys } from './keys';
+import { mediaOf, MediaView } from './Media';
 import { readAddress } from './pictures';
 import type { Held } from './types';
 import { useView } from './useView';
@@ -46,12 +47,14 @@ function useLoading(url: string | undefined) {
 /** An item as one looks at it: its picture, or what is known of it, and what the import told. */
 export function Picture({ item }: { item: Held }) {
   const picture = pictureOf(item);
+  const media = mediaOf(item);
   const { mayShow, settings } = useBoard();
-  const { failed, retry, onError } = useLoading(picture?.url);
+  const url = picture?.url ?? media?.url;
+  const { failed, retry, onError } = useLoading(url);
   const view = useView(item.id); // whose address is another one each time it is read
   const original = originalOf(item);
-  const allowed = picture && mayShow(picture.url);
-  const shown = allowed && !failed;
+  const allowed = url !== undefined && mayShow(url);
+  const shown = picture && allowed && !failed;
   const isZoomed = Boolean(shown) && view.isZoomed;
   useKeys(settings, {
     ...(shown && {
@@ -87,8 +90,10 @@ export function Picture({ item }: { item: Held }) {
             draggable={false}
             {...view.picture}
           />
+        ) : media && allowed && !failed ? (
+          <MediaView key={item.id} media={media} name={item.name} onFail={onError} />
         ) : (
-          <Unseen item={item} refused={Boolean(picture)} onRetry={allowed ? retry : undefined} />
+          <Unseen item={item} refused={url !== undefined} onRetry={allowed ? retry : undefined} />
         )}
       </div>
       <figcaption>
@@ -145,7 +150,7 @@ function Unseen({ item, refused, onRetry }: { item: Held; refused: boolean; onRe
       <p className="unseen-name">{item.name}</p>
       {onRetry ? (
         <>
-          <p className="muted">The picture did not load.</p>
+          <p className="muted">The {mediaOf(item) ? 'file' : 'picture'} did not load.</p>
           <button type="button" onClick={onRetry}>
             Retry
           </button>
@@ -158,7 +163,7 @@ function Unseen({ item, refused, onRetry }: { item: Held; refused: boolean; onRe
           {original && !refused && 'This type has no preview here. Open the original in another tab.'}
           {original && refused && (
             <>
-              The picture at {host} cannot be shown here: open the original in another tab.{' '}
+              What is at {host} cannot be shown here: open the original in another tab.{' '}
               {isManager && (
                 <>
                   Whoever runs this server can have it shown: <code>TAGGIE_PICTURE_ORIGINS</code> has to name {host}.

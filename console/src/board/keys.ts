@@ -39,6 +39,7 @@ export const KEYS: { title: string; keys: [string, string][] }[] = [
       ['t / Shift+T', 'Turn it to the right or left'],
       ['l / Shift+L', 'Lighter or darker'],
       ['0', 'As it was'],
+      ['m', 'Play or pause a sound or a film'],
       ['o', 'Open the original in another tab'],
     ],
   },

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { ask, giveBack } from './board.js';
+import { category, live, onBoard, out, WAIT_MS, world } from './board-page.js';
+import { until } from './server.js';
+
+const bucket = /^(request to|failed:) http:\/\/127\.0\.0\.1:\d+\/taggie\//;
+const long = `${'words, words\n'.repeat(30_000)}THE END`;
+
+/** A tone of a tenth of a second as a WAV file. */
+function tone() {
+  const rate = 8_000;
+  const samples = Buffer.from(Array.from({ length: rate / 10 }, (_, i) => 128 + Math.round(100 * Math.sin(i / 3))));
+  const head = Buffer.alloc(44);
+  head.write('RIFF', 0);
+  head.writeUInt32LE(36 + samples.length, 4);
+  head.write('WAVEfmt ', 8);
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(rate, 24);
+  head.writeUInt32LE(rate, 28);
+  head.writeUInt16LE(1, 32);
+  head.writeUInt16LE(8, 34);
+  head.write('data', 36);
+  head.writeUInt32LE(samples.length, 40);
+  return Buffer.concat([head, samples]);
+}
+
+const files = [
+  { name: 'call.wav', type: 'audio/wav', bytes: tone() },
+  { name: 'letter.txt', type: 'text/plain', bytes: Buffer.from('Dear <b>Ada</b>,\n\nthe 楽譜 is here.') },
+  { name: 'page.html', type: 'text/html', bytes: Buffer.from('<script>document.title = "taken"</script><h1>Hello</h1>') },
+  { name: 'long.txt', type: 'text/plain', bytes: Buffer.from(long) },
+  { name: 'broken.mp4', type: 'video/mp4', bytes: Buffer.from('this is no film') },
+];
+
+/** Puts a file into the library of the demo user; resolves to its id. */
+async function upload({ name, type, bytes }) {
+  const input = { name, type, size: String(bytes.length), sha256: createHash('sha256').update(bytes).digest('base64') };
+  const { requestUpload } = await ask(
+    world.server,
+    'mutation ($input: RequestUploadInput!) { requestUpload(input: $input) { upload { itemId put { url headers { name value } } } problem { ... on Problem { message } } } }',
+    { input },
+  );
+  const { itemId, put } = requestUpload.upload;
+  const response = await fetch(put.url, { method: 'PUT', headers: Object.fromEntries(put.headers.map(({ name, value }) => [name, value])), body: bytes });
+  assert.equal(response.status, 200);
+  await ask(world.server, 'mutation ($input: CompleteUploadInput!) { completeUpload(input: $input) { problem { ... on Problem { message } } } }', { input: { itemId } });
+  return itemId;
+}
+
+onBoard('sounds, films and texts are shown by what the browser has', { expected: bucket }, async ({ page }) => {
+  const { createProject } = await ask(world.server, 'mutation ($input: CreateProjectInput!) { createProject(input: $input) { project { id } } }', {
+    input: { name: 'Letters and calls', categories: ['Letter', 'Call'] },
+  });
+  const { id } = createProject.project;
+  const itemIds = [];
+  for (const file of files) itemIds.push(await upload(file));
+  await ask(world.server, 'mutation ($input: ImportItemsInput!) { importItems(input: $input) { import { id } problem { ... on Problem { message } } } }', { input: { projectId: id, itemIds } });
+  await until('the items are in the queue', WAIT_MS, async () => {
+    const { project } = await ask(world.server, 'query ($id: ID!) { project(id: $id) { queue { queued } } }', { id });
+    return project?.queue?.queued >= files.length;
+  });
+  await page.goto(`${world.server.origin}/board#project=${encodeURIComponent(id)}`);
+  await page.reload();
+  await live(page);
+  await page.keyboard.press('Shift+N');
+  await category(page).waitFor({ timeout: WAIT_MS });
+  await page.keyboard.press('Escape');
+  const open = (name) => page.getByRole('complementary', { name: 'Your items' }).getByRole('button', { name }).click({ timeout: WAIT_MS });
+
+  await open(/^call\.wav/);
+  const sound = page.locator('audio');
+  await sound.waitFor({ timeout: WAIT_MS });
+  await page.waitForFunction(() => document.querySelector('audio').readyState >= 1, undefined, { timeout: WAIT_MS });
+  assert.ok(Math.abs((await sound.evaluate(({ duration }) => duration)) - 0.1) < 0.01, 'it is a tenth of a second long');
+  await sound.evaluate((element) => element.addEventListener('play', () => (element.dataset.played = 'yes')));
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('m');
+  await page.locator('audio[data-played=yes]').waitFor({ timeout: WAIT_MS });
+  await page.screenshot({ path: new URL('media-sound.png', out).pathname });
+
+  await open(/^letter\.txt/);
+  const text = page.getByRole('document', { name: 'letter.txt' });
+  await text.getByText('the 楽譜 is here.').waitFor({ timeout: WAIT_MS });
+  assert.equal(await text.innerText(), files[1].bytes.toString());
+  await page.screenshot({ path: new URL('media-text.png', out).pathname });
+
+  await open(/^page\.html/);
+  await page.getByRole('document', { name: 'page.html' }).getByText('<script>document.title = "taken"</script><h1>Hello</h1>').waitFor({ timeout: WAIT_MS });
+  assert.notEqual(await page.title(), 'taken');
+
+  await open(/^long\.txt/);
+  const start = page.getByRole('document', { name: 'long.txt' });
+  await start.getByText('Only the beginning is shown.').waitFor({ timeout: WAIT_MS });
+  assert.ok(!(await start.innerText()).includes('THE END'));
+
+  await open(/^broken\.mp4/);
+  await page.getByText('The file did not load.').waitFor({ timeout: WAIT_MS });
+  await giveBack(world.server, id);
+});
