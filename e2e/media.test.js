@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { ask, giveBack } from './board.js';
-import { category, live, onBoard, out, WAIT_MS, world } from './board-page.js';
+import { category, live, messages, onBoard, out, WAIT_MS, world } from './board-page.js';
 import { until } from './server.js';
 
 const bucket = /^(request to|failed:) http:\/\/127\.0\.0\.1:\d+\/taggie\//;
@@ -80,6 +80,11 @@ onBoard('sounds, films and texts are shown by what the browser has', { expected:
   await page.keyboard.press('m');
   await page.locator('audio[data-played=yes]').waitFor({ timeout: WAIT_MS });
   await page.screenshot({ path: new URL('media-sound.png', out).pathname });
+
+  const from = await sound.getAttribute('src');
+  await page.keyboard.press('e'); // reads the item again, with another address
+  await messages(page).getByText('The time for it begins again.').waitFor({ timeout: WAIT_MS });
+  assert.equal(await sound.getAttribute('src'), from, 'it plays on');
 
   await open(/^letter\.txt/);
   const text = page.getByRole('document', { name: 'letter.txt' });

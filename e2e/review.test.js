@@ -23,15 +23,29 @@ onBoard('a reviewer corrects a result', {}, async ({ page, project }) => {
   await page.keyboard.press('e');
   await focused(category(page));
   assert.equal(await category(page).getAttribute('placeholder'), 'Title page', 'it begins with what was found');
-  await page.keyboard.type('mus');
+  await page.keyboard.press('Control+Enter'); // it says nothing new
+  await page.getByText('This is what was found.').waitFor({ timeout: WAIT_MS });
+  await page.keyboard.type('nothing like it');
+  await page.keyboard.press('Control+Enter');
+  await page.getByText('Nothing fits').waitFor({ timeout: WAIT_MS });
+  assert.equal((await itemOf(world.server, project.id, name)).category.name, 'Title page');
+  await category(page).fill('mus');
   await page.keyboard.press('Enter');
   await focused(page.getByRole('combobox', { name: /^Subcategory/ }));
-  await page.keyboard.type('pri');
   await page.keyboard.press('Enter');
-  await focused(page.getByRole('combobox', { name: /^Keywords/ }));
   await page.keyboard.type('stamp');
   await page.screenshot({ path: new URL('review-correction.png', out).pathname });
-  await page.keyboard.press('Control+Enter');
+  await page.keyboard.press('v'); // typed: the cursor is in a field
+  await page.keyboard.press('Backspace');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('v');
+  await tiles(page).first().waitFor({ timeout: WAIT_MS });
+  await page.keyboard.press('v'); // what was typed is still there
+  await focused(category(page));
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('b');
+  await page.keyboard.type('pri');
+  await page.keyboard.press('Control+Enter'); // takes what is typed, too
   await messages(page).getByText(`“${name}”: corrected.`).waitFor({ timeout: WAIT_MS });
   const { status, keywords, category: is, subcategory } = await itemOf(world.server, project.id, name);
   assert.deepEqual({ status, keywords, is: is.name, sub: subcategory.name }, { status: 'FINISHED', keywords: ['elsewhere', 'stamp'], is: 'Music', sub: 'Printed' });
@@ -75,6 +89,38 @@ onBoard('a reviewer reviews many results as a grid, those of one person too', {}
   await messages(page).getByText('1 result: correct.').waitFor({ timeout: WAIT_MS });
   await messages(page).getByText(`Somebody else was first, or the author took it back: ${first.items[0].name}.`).waitFor({ timeout: WAIT_MS });
   await page.getByText('Nothing to review').waitFor({ timeout: WAIT_MS });
+});
+
+onBoard('a result that its author takes back leaves the choice and stops no other', {}, async ({ page, project }) => {
+  const { token, items } = await found(project, 'again', 2);
+  await go(page, 'r');
+  await page.keyboard.press('v');
+  await tiles(page).nth(1).waitFor({ timeout: WAIT_MS });
+  await page.keyboard.press('x');
+  await page.getByRole('button', { name: /^Correct 2/ }).waitFor({ timeout: WAIT_MS });
+  const undo = async (name) => {
+    const { efforts } = await itemOf(world.server, project.id, name);
+    const text = 'mutation ($input: UndoFinishInput!) { undoFinish(input: $input) { item { id claim { token } project { categories { id } } } problem { ... on Problem { message } } } }';
+    return (await ask(world.server, text, { input: { effortId: efforts.nodes[0].id } }, token)).undoFinish.item;
+  };
+  const tile = tiles(page).filter({ hasText: items[0].name });
+  const { id, claim, project: { categories } } = await undo(items[0].name);
+  await tile.waitFor({ state: 'detached', timeout: WAIT_MS });
+  const input = { itemId: id, token: claim.token, categoryId: categories[1].id };
+  await ask(world.server, 'mutation ($input: FinishProjectItemInput!) { finishProjectItem(input: $input) { problem { ... on Problem { message } } } }', { input }, token);
+  await page.getByRole('button', { name: 'Look again' }).click();
+  await tile.waitFor({ timeout: WAIT_MS });
+  assert.equal(await tile.getAttribute('aria-pressed'), 'false');
+
+  // Of the next one this page does not hear.
+  await page.routeWebSocket(/\/graphql$/, () => {});
+  await page.reload();
+  await tiles(page).nth(1).waitFor({ timeout: WAIT_MS });
+  await undo(items[0].name);
+  await page.keyboard.press('x');
+  await page.keyboard.press('a');
+  await messages(page).getByText('1 result: correct.').waitFor({ timeout: WAIT_MS });
+  await messages(page).getByText(`the author took it back: ${items[0].name}.`).waitFor({ timeout: WAIT_MS });
 });
 
 for (const colorScheme of ['light', 'dark']) {

@@ -1,4 +1,4 @@
-import { useId, useState, type KeyboardEvent } from 'react';
+import { useEffect, useId, useState, type KeyboardEvent } from 'react';
 import { LeaveHint } from './LeaveHint';
 import { matching, numbered, type Option } from './options';
 
@@ -32,8 +32,17 @@ export function Choice(props: {
     setAt(-1);
   }
 
+  // What is typed and not chosen must not be taken for what was chosen before.
+  useEffect(() => inputRef.current?.setCustomValidity(!typed.trim() ? '' : shown.length ? 'Press Enter to choose, or clear the field.' : 'Nothing fits: clear the field.'));
+
   function press(event: KeyboardEvent) {
-    if (event.ctrlKey || event.metaKey || event.nativeEvent.isComposing) return;
+    if (event.nativeEvent.isComposing) return;
+    if (event.ctrlKey || event.metaKey) {
+      if (event.key !== 'Enter' || !typed.trim()) return;
+      if (shown[active]) pick(shown[active]);
+      else event.preventDefault(); // nothing fits: the form is not sent
+      return;
+    }
     switch (event.key) {
       case 'ArrowDown':
       case 'ArrowUp': {

@@ -25,6 +25,12 @@ export const inputOf = ({ categoryId, subcategoryId, keywords, word }: Correctio
   keywords: [...new Set([...keywords, word.trim()])].filter(Boolean),
 });
 
+/** Whether it says nothing but what was found. */
+export function isAsFound(item: Held, correction: Correction): boolean {
+  const { categoryId, subcategoryId, keywords } = inputOf(correction);
+  return categoryId === item.category?.id && (subcategoryId ?? '') === (item.subcategory?.id ?? '') && keywords?.join('\n') === item.keywords.join('\n');
+}
+
 /** The fields in which a reviewer says what an item is. The cursor goes to the first one. */
 export function CorrectionFields({ value, onChange }: { value: Correction; onChange: (value: Correction) => void }) {
   const { settings } = useBoard();
@@ -35,6 +41,7 @@ export function CorrectionFields({ value, onChange }: { value: Correction; onCha
   useEffect(() => category.current?.focus({ preventScroll: true }), []);
   useKeys(settings, {
     c: () => category.current?.focus(),
+    e: () => category.current?.focus(),
     b: () => subcategory.current?.focus(),
     w: () => keywords.current?.focus(),
   });

@@ -30,7 +30,7 @@ export function MediaView({ media, name, onFail }: { media: Media; name: string;
 function Player({ kind, url, name, onFail }: { kind: 'audio' | 'video'; url: string; name: string; onFail: () => void }) {
   const { settings } = useBoard();
   const player = useRef<HTMLVideoElement>(null);
-  useKeys(settings, { m: () => void (player.current?.paused ? player.current.play().catch(onFail) : player.current?.pause()) });
+  useKeys(settings, { m: () => void (player.current?.paused ? player.current.play().catch(() => {}) : player.current?.pause()) }); // what fails is told by onError
   const Element = kind as 'video';
   return <Element ref={player} className="player" aria-label={name} controls preload="metadata" src={url} onError={onFail} />;
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useBoard, useBoardState } from './hooks';
 import { useKeys } from './keys';
 import { mediaOf, MediaView } from './Media';
@@ -18,27 +18,40 @@ export function pictureOf(item: Pick<Held, 'item' | 'url' | 'type'>): { url: str
 /** The address of an item for another tab; null when there is none that a browser can read. */
 const originalOf = (item: Pick<Held, 'item' | 'url'>) => readAddress(item.item?.url ?? item.url)?.href ?? null;
 
-/** Whether a picture failed to load. It is tried again when the connection is there again, some seconds later once, and when somebody asks. */
-function useLoading(url: string | undefined) {
+/**
+ * The address from which what an item shows is loaded, and whether that failed. A signed address is another one each time it is read: the first
+ * one stays, so that nothing is loaded twice and no sound begins anew. It is tried again with the newest one when the connection is there
+ * again, some seconds later once, and when somebody asks.
+ */
+export function useLoading(item: string, url: string | undefined) {
   const { connection } = useBoardState();
+  const held = useRef({ item, url });
+  if (held.current.item !== item || !held.current.url || !url) held.current = { item, url };
   const [failed, setFailed] = useState('');
   const [failures, setFailures] = useState(0);
-  const retry = () => setFailed('');
+  const newest = useRef(url);
+  newest.current = url;
+  function retry() {
+    held.current = { item, url: newest.current };
+    setFailed('');
+  }
   useEffect(() => {
     if (connection !== 'live') return;
     setFailed('');
     setFailures(0);
-  }, [url, connection]);
+  }, [item, connection]);
   useEffect(() => {
     if (!failed || failures !== 1) return;
     const timer = setTimeout(retry, AGAIN_MS);
     return () => clearTimeout(timer);
   }, [failed, failures]);
   return {
-    failed: Boolean(url) && failed === url,
+    url: held.current.url,
+    failed: failed === item,
     retry,
     onError() {
-      setFailed(url ?? '');
+      held.current = { item, url: undefined }; // the next try takes the newest
+      setFailed(item);
       setFailures(failures + 1);
     },
   };
@@ -49,8 +62,7 @@ export function Picture({ item }: { item: Held }) {
   const picture = pictureOf(item);
   const media = mediaOf(item);
   const { mayShow, settings } = useBoard();
-  const url = picture?.url ?? media?.url;
-  const { failed, retry, onError } = useLoading(url);
+  const { url, failed, retry, onError } = useLoading(item.id, picture?.url ?? media?.url);
   const view = useView(item.id); // whose address is another one each time it is read
   const original = originalOf(item);
   const allowed = url !== undefined && mayShow(url);
@@ -82,7 +94,7 @@ export function Picture({ item }: { item: Held }) {
         {shown ? (
           <img
             key={item.id}
-            src={picture.url}
+            src={url}
             alt={item.name}
             width={item.item?.width ?? undefined}
             height={item.item?.height ?? undefined}
@@ -91,7 +103,7 @@ export function Picture({ item }: { item: Held }) {
             {...view.picture}
           />
         ) : media && allowed && !failed ? (
-          <MediaView key={item.id} media={media} name={item.name} onFail={onError} />
+          <MediaView key={item.id} media={{ ...media, url }} name={item.name} onFail={onError} />
         ) : (
           <Unseen item={item} refused={url !== undefined} onRetry={allowed ? retry : undefined} />
         )}

@@ -1,6 +1,6 @@
-import { useRef, useState, type ReactNode } from 'react';
+import { useRef, useState, type Dispatch, type ReactNode, type SetStateAction } from 'react';
 import { useQuery } from 'urql';
-import { CorrectionFields, correctionOf, inputOf, type Correction } from './Correction';
+import { CorrectionFields, correctionOf, inputOf, isAsFound, type Correction } from './Correction';
 import { Select } from './forms';
 import { AuthorsDocument, type Verdict } from './gql/graphql';
 import { useBoard, useBoardState, useNow, useSettings } from './hooks';
@@ -10,7 +10,7 @@ import { Picture } from './Picture';
 import { ReviewGrid } from './ReviewGrid';
 import type { Reviewed } from './state';
 import { ago } from './text';
-import { seen, useReviews, type ReviewFilter, type Reviews } from './useReviews';
+import { keyOf, seen, useReviews, type ReviewFilter, type Reviews } from './useReviews';
 
 const IN_LIST = 20;
 const IN_GRID = 50; // as many as one has at most
@@ -22,6 +22,7 @@ export function Review() {
   const { isGrid } = useSettings();
   const may = project?.viewerMember.type !== 'TAGGIE';
   const [filter, setFilter] = useState<ReviewFilter>({ authorId: '', categoryId: '' });
+  const typed = useState<Typed>({});
   const reviews = useReviews(filter, isGrid ? IN_GRID : IN_LIST, may);
   const toggle = () => settings.set({ isGrid: !isGrid });
   useKeys(settings, { v: may ? toggle : undefined });
@@ -33,7 +34,7 @@ export function Review() {
       {isGrid ? (
         <ReviewGrid key={JSON.stringify(filter)} reviews={reviews} nothing={<Nothing filter={filter} reviews={reviews} />} />
       ) : (
-        <ReviewOne reviews={reviews} nothing={<Nothing filter={filter} reviews={reviews} />} />
+        <ReviewOne reviews={reviews} typed={typed} nothing={<Nothing filter={filter} reviews={reviews} />} />
       )}
     </div>
   );
@@ -43,7 +44,7 @@ export function Review() {
 function Bar(props: { filter: ReviewFilter; isGrid: boolean; reviews: Reviews; onFilter: (filter: ReviewFilter) => void; onToggle: () => void }) {
   const { filter, isGrid, reviews, onFilter } = props;
   const { project, viewer } = useBoardState();
-  const [{ data }] = useQuery({ query: AuthorsDocument, variables: { project: project?.id ?? '' } });
+  const [{ data }] = useQuery({ query: AuthorsDocument, variables: { project: project?.id ?? '' }, requestPolicy: 'cache-and-network' });
   const users = (data?.project?.teams ?? []).flatMap(({ statistics }) => statistics?.users ?? []).flatMap(({ user }) => (user && user.id !== viewer?.id ? [user] : []));
   const named = (options: { id: string; name: string }[]) => Object.fromEntries(options.map(({ id, name }) => [id, name]));
   return (
@@ -74,16 +75,20 @@ function Nothing({ filter, reviews }: { filter: ReviewFilter; reviews: Reviews }
   return <Empty title="Nothing to review" text={isSome ? 'There is nothing of what you chose above.' : 'Every result of others that is there has been looked at.'} />;
 }
 
+/** What a reviewer has typed about results, by their keys. It stays while the grid is shown. */
+type Typed = Record<string, { comment: string; correction?: Correction }>;
+
 /** One result after another, with its picture. */
-function ReviewOne({ reviews, nothing }: { reviews: Reviews; nothing: ReactNode }) {
+function ReviewOne(props: { reviews: Reviews; typed: [Typed, Dispatch<SetStateAction<Typed>>]; nothing: ReactNode }) {
+  const { reviews, nothing } = props;
+  const [typed, setTyped] = props.typed;
   const { store, settings } = useBoard();
   const { reviewed } = useBoardState();
   const [chosen, setChosen] = useState('');
   const [again, setAgain] = useState<Reviewed | null>(null); // what is looked at once more
-  const [comments, setComments] = useState<Record<string, string>>({}); // by item
-  const [corrections, setCorrections] = useState<Record<string, Correction>>({}); // by item
   const [problem, setProblem] = useState('');
-  const [sending, setSending] = useState(false);
+  const [sending, setSending] = useState('');
+  const hasMoved = useRef(false); // to another result, since a verdict is being sent
   const why = useRef<HTMLTextAreaElement>(null);
   const now = useNow(5_000);
 
@@ -91,13 +96,12 @@ function ReviewOne({ reviews, nothing }: { reviews: Reviews; nothing: ReactNode 
   const at = Math.max(open.findIndex(({ id }) => id === chosen), 0);
   const item = again?.item ?? open[at];
   const effort = item && finding(item);
-  const comment = (item && comments[item.id]) ?? '';
-  const correction = item && corrections[item.id];
+  const key = item ? keyOf(item) : '';
+  const { comment = '', correction } = typed[key] ?? {};
+  const isSending = sending === key;
 
-  function correct(value: Correction | undefined) {
-    if (!item) return;
-    const { [item.id]: _, ...others } = corrections;
-    setCorrections(value ? { ...others, [item.id]: value } : others);
+  function type(change: Partial<Typed[string]>, of = key) {
+    setTyped((before) => ({ ...before, [of]: { comment: '', ...before[of], ...change } }));
     setProblem('');
   }
 
@@ -108,30 +112,37 @@ function ReviewOne({ reviews, nothing }: { reviews: Reviews; nothing: ReactNode 
       return why.current?.focus();
     }
     if (correction && !correction.categoryId) return setProblem('Choose a category.');
-    setSending(true);
+    if (correction && isAsFound(item, correction)) return setProblem('This is what was found. Change something, or leave it as it was found and say that it is correct.');
+    setSending(key);
+    hasMoved.current = false;
     const { became, message, version } = await reviews.say(item, { verdict, comment, correction: correction && inputOf(correction) });
-    setSending(false);
-    if (became === 'overtaken' && again) { // the next try is about what it is now
+    setSending('');
+    const isHere = !hasMoved.current;
+    if (again && version) { // the next try is about what it is now
       const fresh = { ...again, item: seen(again.item, version) };
-      setAgain(fresh);
-      store.set({ reviewed: reviewed.map((other) => (other.item.id === item.id ? fresh : other)) });
+      if (isHere) setAgain(fresh);
+      type({ comment }, keyOf(fresh.item));
+      store.set({ reviewed: store.get().reviewed.map((other) => (other.item.id === item.id ? fresh : other)) });
     }
-    if (became !== 'taken' && (became !== 'overtaken' || again)) return setProblem(message);
-    if (became === 'overtaken') {
-      reviews.drop(item.id);
-      store.say('plain', `“${item.name}”: ${message}`);
-    } else {
+    if (became === 'refused' || (became === 'overtaken' && again)) {
+      if (isHere) setProblem(message);
+      else if (message) store.say('bad', `“${item.name}”: ${message}`);
+      return;
+    }
+    setTyped(({ [key]: _, ...others }) => others);
+    if (became === 'overtaken') store.say('plain', `“${item.name}”: ${message}`);
+    else store.say('good', `“${item.name}”: ${verdict === 'CORRECT' ? 'correct' : correction ? 'corrected' : 'incorrect, and back to its author'}.`);
+    if (isHere) {
       if (!again) setChosen(open[at + 1]?.id ?? '');
       setAgain(null);
-      correct(undefined);
-      store.say('good', `“${item.name}”: ${verdict === 'CORRECT' ? 'correct' : correction ? 'corrected' : 'incorrect, and back to its author'}.`);
+      setProblem('');
+      (document.activeElement as HTMLElement | null)?.blur();
     }
-    setProblem('');
-    (document.activeElement as HTMLElement | null)?.blur();
     if (open.length <= 1) void reviews.load();
   }
 
   function choose(id: string | undefined) {
+    hasMoved.current = true;
     setChosen(id ?? '');
     setAgain(null);
     setProblem('');
@@ -143,17 +154,17 @@ function ReviewOne({ reviews, nothing }: { reviews: Reviews; nothing: ReactNode 
   function back() {
     const last = reviewed[again ? reviewed.findIndex((other) => other.item.id === again.item.id) + 1 : 0];
     if (!last) return store.say('plain', again ? 'You reviewed nothing before that since you opened the project.' : 'You reviewed nothing since you opened the project.');
+    hasMoved.current = true;
     setAgain(last);
-    setComments({ ...comments, [last.item.id]: last.comment });
-    setProblem('');
+    type({ comment: last.comment }, keyOf(last.item));
   }
 
   useKeys(settings, {
     j: () => step(1),
     k: () => step(-1),
     a: correction ? undefined : () => void say('CORRECT'),
-    i: () => why.current?.focus(),
-    e: item && (() => correct(correctionOf(item))),
+    i: isSending ? undefined : () => why.current?.focus(),
+    e: item && !correction && !isSending ? () => type({ correction: correctionOf(item) }) : undefined,
     u: back,
     'Ctrl+Enter': () => {
       if (correction || document.activeElement === why.current) void say('INCORRECT');
@@ -191,7 +202,7 @@ function ReviewOne({ reviews, nothing }: { reviews: Reviews; nothing: ReactNode 
           </p>
         )}
         {correction ? (
-          <CorrectionFields key={item.id} value={correction} onChange={correct} />
+          <CorrectionFields key={key} value={correction} onChange={(value) => type({ correction: value })} />
         ) : (
           <>
             <dl className="found">
@@ -215,10 +226,10 @@ function ReviewOne({ reviews, nothing }: { reviews: Reviews; nothing: ReactNode 
               </div>
             </dl>
             <div className="item-actions">
-              <button type="button" className="primary" disabled={sending} onClick={() => void say('CORRECT')}>
+              <button type="button" className="primary" disabled={Boolean(sending)} onClick={() => void say('CORRECT')}>
                 Correct <kbd>a</kbd>
               </button>
-              <button type="button" onClick={() => correct(correctionOf(item))}>
+              <button type="button" disabled={isSending} onClick={() => type({ correction: correctionOf(item) })}>
                 Correct it yourself <kbd>e</kbd>
               </button>
             </div>
@@ -227,18 +238,18 @@ function ReviewOne({ reviews, nothing }: { reviews: Reviews; nothing: ReactNode 
         <label htmlFor="comment">
           What is wrong <kbd>i</kbd> <span className="muted">for the author{correction && '; it may stay empty'}</span>
         </label>
-        <textarea id="comment" ref={why} rows={4} maxLength={2000} value={comment} onChange={(event) => setComments({ ...comments, [item.id]: event.target.value })} />
+        <textarea id="comment" ref={why} rows={4} maxLength={2000} readOnly={isSending} value={comment} onChange={(event) => type({ comment: event.target.value })} />
         {problem && (
           <p className="problem" role="alert">
             {problem}
           </p>
         )}
         <div className="item-actions">
-          <button type="submit" className={correction ? 'primary' : 'danger'} disabled={sending}>
+          <button type="submit" className={correction ? 'primary' : 'danger'} disabled={Boolean(sending)}>
             {correction ? 'It is this' : 'Incorrect'} <kbd>Ctrl ↵</kbd>
           </button>
           {correction && (
-            <button type="button" onClick={() => correct(undefined)}>
+            <button type="button" disabled={isSending} onClick={() => type({ correction: undefined })}>
               Leave it as it was found
             </button>
           )}

@@ -1,13 +1,13 @@
-import { useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
+import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
 import { Field, FormDialog } from './forms';
 import type { Verdict } from './gql/graphql';
 import { useBoard } from './hooks';
 import { useKeys } from './keys';
 import { finding } from './live';
-import { pictureOf } from './Picture';
+import { pictureOf, useLoading } from './Picture';
 import { number } from './text';
 import type { Held } from './types';
-import type { Reviews } from './useReviews';
+import { keyOf, type Reviews } from './useReviews';
 
 /** Where the arrow keys go from the tile at `from`, of a number of tiles in columns. */
 export function stepTo(key: string, from: number, tiles: number, columns: number): number {
@@ -30,48 +30,61 @@ export function ReviewGrid({ reviews, nothing }: { reviews: Reviews; nothing: Re
   const grid = useRef<HTMLUListElement>(null);
 
   const open = reviews.open ?? [];
-  const chosen = open.filter(({ id }) => picked.has(id));
+  const chosen = open.filter((item) => picked.has(keyOf(item)));
   const current = open.find(({ id }) => id === at) ?? open[0];
 
-  function toggle(id: string) {
+  function toggle(item: Held) {
     const next = new Set(picked);
-    if (!next.delete(id)) next.add(id);
+    if (!next.delete(keyOf(item))) next.add(keyOf(item));
     setPicked(next);
-    setAt(id);
+    setAt(item.id);
   }
+
+  // Who leaves the grid stops what is being sent there.
+  useEffect(
+    () => () => {
+      isCancelled.current = true;
+    },
+    [],
+  );
+  // The tile that had the cursor may be gone.
+  useEffect(() => {
+    if (!progress && document.activeElement === document.body) grid.current?.querySelector<HTMLElement>('.shot[tabindex="0"]')?.focus();
+  }, [progress]);
 
   /** Says the same of all that are chosen, one after another. What fails stays chosen. */
   async function say(verdict: Verdict) {
-    if (progress || !chosen.length) return;
     setAsks(false);
+    if (progress || !chosen.length) return;
     setProblem('');
     isCancelled.current = false;
     let taken = 0;
-    const others: string[] = []; // what was not for the viewer to say any more
+    const others: string[] = []; // what is not the viewer's to review any more
+    let trouble = '';
+    let isDone = false;
     for (const [done, item] of chosen.entries()) {
       if (isCancelled.current) break;
       setProgress({ done, of: chosen.length });
       const { became, message } = await reviews.say(item, { verdict, comment: verdict === 'INCORRECT' ? comment : '' });
-      if (became === 'taken') taken += 1;
-      else if (became === 'overtaken') {
-        others.push(item.name);
-        reviews.drop(item.id);
-      } else {
-        setProblem(`“${item.name}”: ${message} ${taken ? `${results(taken)} before it ${taken === 1 ? 'was' : 'were'} saved.` : ''}`);
+      if (became === 'refused') {
+        trouble = message && `“${item.name}”: ${message}`;
         break;
       }
+      if (became === 'taken') taken += 1;
+      else others.push(item.name);
+      isDone = done === chosen.length - 1;
     }
     setProgress(null);
-    if (taken) {
-      store.say('good', `${results(taken)}: ${verdict === 'CORRECT' ? 'correct' : 'incorrect, and back to who found them'}.`);
-      setComment('');
-    }
+    if (isDone) setComment('');
+    setProblem(trouble);
+    if (trouble && isCancelled.current) store.say('bad', trouble);
+    if (taken) store.say('good', `${results(taken)}: ${verdict === 'CORRECT' ? 'correct' : 'incorrect, and back to who found them'}.`);
     if (others.length) store.say('plain', `Somebody else was first, or the author took it back: ${others.slice(0, 5).join(', ')}${others.length > 5 ? ' and others' : ''}.`);
-    if (taken + others.length === open.length) void reviews.load();
+    if (taken + others.length) void reviews.load();
   }
 
   function pickAll() {
-    setPicked(chosen.length === open.length ? new Set() : new Set(open.map(({ id }) => id)));
+    setPicked(chosen.length === open.length ? new Set() : new Set(open.map(keyOf)));
   }
 
   useKeys(settings, {
@@ -129,10 +142,10 @@ export function ReviewGrid({ reviews, nothing }: { reviews: Reviews; nothing: Re
             <button
               type="button"
               className="shot"
-              aria-pressed={picked.has(item.id)}
+              aria-pressed={picked.has(keyOf(item))}
               tabIndex={item.id === current?.id ? 0 : -1}
               onFocus={() => setAt(item.id)}
-              onClick={() => toggle(item.id)}
+              onClick={() => toggle(item)}
             >
               <Shot item={item} />
               <strong>{item.name}</strong>
@@ -153,7 +166,10 @@ export function ReviewGrid({ reviews, nothing }: { reviews: Reviews; nothing: Re
           busy={false}
           trouble={null}
           onYes={() => say('INCORRECT')}
-          onClose={() => setAsks(false)}
+          onClose={() => {
+            setAsks(false);
+            setComment('');
+          }}
         >
           <Field label="What is wrong" name="comment" hint="Their authors read this. The items go back to them.">
             {(wiring) => <textarea {...wiring} data-first rows={3} maxLength={2000} value={comment} onChange={(event) => setComment(event.target.value)} />}
@@ -167,9 +183,8 @@ export function ReviewGrid({ reviews, nothing }: { reviews: Reviews; nothing: Re
 /** The small picture of an item, or its type. */
 function Shot({ item }: { item: Held }) {
   const { mayShow } = useBoard();
-  const [failed, setFailed] = useState(false);
   const picture = pictureOf(item);
-  const url = picture && (picture.small ?? picture.url);
+  const { url, failed, onError } = useLoading(item.id, picture?.small ?? picture?.url);
   if (!url || failed || !mayShow(url)) return <span className="shot-none">{item.type || 'no picture'}</span>;
-  return <img src={url} alt="" loading="lazy" onError={() => setFailed(true)} />;
+  return <img src={url} alt="" loading="lazy" onError={onError} />;
 }

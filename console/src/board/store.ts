@@ -123,6 +123,7 @@ export function createStore(session: Session, settings: SettingsStore) {
     set({ project: data.project, phase: 'ready', guidelinesRead: createShelf(localStorage, get().viewer!.id, id).read() });
     rememberProject(get().viewer!.id, id);
     listen(mine, id);
+    void lists(mine);
     void online(mine);
     await work.begin();
   }
