@@ -17,7 +17,7 @@ import (
 	"github.com/taggie/taggie/internal/project"
 )
 
-// truth is a store in memory. Scans show it page by page as it is at each page; hooks break it.
+// truth is a store in memory, which TestTheTruthInMemoryKeepsTheContract holds to the contract. Scans show it page by page as it is at each page; hooks break it.
 type truth struct {
 	mu       sync.Mutex
 	projects map[project.ID]project.Project
@@ -37,6 +37,7 @@ type truth struct {
 	// before is called before each operation, after after a write was stored; an error is what the caller gets.
 	before, after func(what string) error
 	pageSize      int
+	sameTime      bool // moves may follow one another within a millisecond
 
 	// lag has scans show what changed since then as it is, as it was, or not at all.
 	lag struct {
@@ -307,23 +308,29 @@ func (s *truth) MoveItem(_ context.Context, m labelling.Move, once idempotency.K
 	if current.Version != m.Before.Version {
 		return &project.ItemConflict{Current: current}
 	}
-	if m.After.Version != m.Before.Version+1 || !m.After.UpdatedAt.After(m.Before.UpdatedAt) {
+	if m.After.Version != m.Before.Version+1 || !s.sameTime && !m.After.UpdatedAt.After(m.Before.UpdatedAt) {
 		return fmt.Errorf("version %d follows version %d", m.After.Version, m.Before.Version)
 	}
-	if m.Effort != nil {
-		if _, there := s.efforts[m.Effort.ID]; there != (m.Known != nil) {
-			return fmt.Errorf("effort %s: there %t, known %t", m.Effort.ID, there, m.Known != nil)
+	for _, e := range []*project.Effort{m.Effort, m.Correction} {
+		if e == nil {
+			continue
 		}
-		s.efforts[m.Effort.ID] = *m.Effort
-	}
-	if c := m.Correction; c != nil {
-		if _, there := s.efforts[c.ID]; there {
-			return fmt.Errorf("correction %s is there", c.ID)
+		_, there := s.efforts[e.ID]
+		switch known := e == m.Effort && m.Known != nil; {
+		case known && !there:
+			return missing
+		case there && !known:
+			return fmt.Errorf("effort %s is there", e.ID)
 		}
-		s.efforts[c.ID] = *c
 	}
 	if len(m.Efforts) > labelling.MostEfforts {
 		return fmt.Errorf("%d efforts in one transaction", len(m.Efforts))
+	}
+	if m.Effort != nil {
+		s.efforts[m.Effort.ID] = *m.Effort
+	}
+	if m.Correction != nil {
+		s.efforts[m.Correction.ID] = *m.Correction
 	}
 	for _, e := range m.Efforts {
 		s.efforts[e.ID] = e
