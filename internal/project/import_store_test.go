@@ -18,7 +18,7 @@ const importProject = ID("0d4b8f0e-6f0a-4d3c-9a58-0c1d2e3f4a5b")
 
 var errKilled = errors.New("killed")
 
-// warehouse is a store of imports and their items that can be killed.
+// warehouse is a store of imports and their items that can be killed. TestTheStoreOfTheTestsOfImportsKeepsTheContract holds it to the contract.
 type warehouse struct {
 	t         require.TestingT
 	mu        sync.Mutex
