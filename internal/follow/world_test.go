@@ -18,7 +18,7 @@ import (
 	"github.com/taggie/taggie/internal/viewer"
 )
 
-// world is the stores, in memory.
+// world is the stores, in memory. TestStreamsInMemoryKeepTheContract holds its streams to the contract.
 type world struct {
 	mu      sync.Mutex
 	streams map[Stream][]Entry
