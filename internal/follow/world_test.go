@@ -149,10 +149,12 @@ func (w *world) ScoresByID(_ context.Context, refs []score.Ref) ([]score.Score, 
 	return []score.Score{s}, nil
 }
 
-func (w *world) ListOutbox(context.Context, time.Time, int) ([]event.Event, error) {
+func (w *world) ListOutbox(_ context.Context, before time.Time, limit int) ([]event.Event, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Clone(w.outbox), nil
+	late := slices.DeleteFunc(slices.Clone(w.outbox), func(e event.Event) bool { return !e.At.Before(before) })
+	slices.SortStableFunc(late, func(a, b event.Event) int { return a.At.Compare(b.At) })
+	return late[:min(limit, len(late))], nil
 }
 
 // owners finds out that notes are ada's, but for one that cannot be read.
