@@ -968,6 +968,7 @@ type ComplexityRoot struct {
 		Imports            func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Invitations        func(childComplexity int) int
 		ItemByExternalID   func(childComplexity int, externalID string) int
+		ItemTags           func(childComplexity int, beginsWith string, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Items              func(childComplexity int, status *project.Status, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		KeywordCompletions func(childComplexity int, prefix string, first int) int
 		Keywords           func(childComplexity int) int
@@ -2156,6 +2157,7 @@ type ProjectResolver interface {
 	Items(ctx context.Context, obj *project.Project, status *project.Status, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error)
 	ToReview(ctx context.Context, obj *project.Project, authorID *gid.ID, categoryID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Effort], error)
 	ToReviewCount(ctx context.Context, obj *project.Project, authorID *gid.ID, categoryID *gid.ID) (*int, error)
+	ItemTags(ctx context.Context, obj *project.Project, beginsWith string, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[filetag.ItemTag], error)
 	ItemByExternalID(ctx context.Context, obj *project.Project, externalID string) (*project.Item, error)
 	Imports(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Import], error)
 	Exports(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Export], error)
@@ -5984,6 +5986,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Project.ItemByExternalID(childComplexity, args["externalId"].(string)), true
+	case "Project.itemTags":
+		if e.ComplexityRoot.Project.ItemTags == nil {
+			break
+		}
+
+		args, err := ec.field_Project_itemTags_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Project.ItemTags(childComplexity, args["beginsWith"].(string), args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "Project.items":
 		if e.ComplexityRoot.Project.Items == nil {
 			break
@@ -10414,8 +10427,9 @@ type Mutation {
 
   """
   Replaces the caller's tags on an item; tags of other authors stay. Readers see either the old tags or the new ones.
-  EXHAUSTED beyond about 500,000 tags of an author on all items. For the owner, and for everybody while the item is a
-  page of a public score.
+  EXHAUSTED beyond about 500,000 tags of an author on all items. For the owner, for everybody while the item is a page of
+  a public score, and for the members of a project into which it was imported; of its first 500 uses, up to 100 projects
+  count. A tag stays its author's, whoever may read the item later.
   """
   setItemTags(input: SetItemTagsInput!): SetItemTagsPayload
   """
@@ -12236,6 +12250,13 @@ type Project implements Node {
   toReview(authorId: ID, categoryId: ID, first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemEffortConnection
   "How many efforts ` + "`" + `toReview` + "`" + ` lists. Eventually consistent. For reviewers."
   toReviewCount(authorId: ID, categoryId: ID): Int
+  """
+  Public tags on the files from which the project's items were imported, whoever put them, that begin with a text; ordered by
+  value, file and author. See ` + "`" + `Query.itemTags` + "`" + ` for ` + "`" + `beginsWith` + "`" + `, and for pages that are short. New tags, and those of newly
+  imported items, may be missing for some seconds, but no tag is shown that was taken away, nor one on a file the project does
+  not show. Members can add their own: see ` + "`" + `setItemTags` + "`" + `.
+  """
+  itemTags(beginsWith: String!, first: Int, after: Cursor, last: Int, before: Cursor): ItemTagConnection
   "The item with this external id; null if there is none."
   itemByExternalId(externalId: String!): ProjectItem
   "Newest first. For managers."
@@ -14896,7 +14917,10 @@ type ItemTag {
 
 "Who may see a tag on an item."
 enum ItemTagVisibility {
-  "Everybody who may read the item. While the item is a page of a public score, everybody finds the tag."
+  """
+  Everybody who may read the item. While the item is a page of a public score, everybody finds the tag; while a project uses
+  it, the members find it there.
+  """
   PUBLIC
   "Only its author."
   PRIVATE
@@ -16350,6 +16374,8 @@ func (ec *executionContext) childFields_Project(ctx context.Context, field graph
 		return ec.fieldContext_Project_toReview(ctx, field)
 	case "toReviewCount":
 		return ec.fieldContext_Project_toReviewCount(ctx, field)
+	case "itemTags":
+		return ec.fieldContext_Project_itemTags(ctx, field)
 	case "itemByExternalId":
 		return ec.fieldContext_Project_itemByExternalId(ctx, field)
 	case "imports":
@@ -19921,6 +19947,52 @@ func (ec *executionContext) field_Project_itemByExternalId_args(ctx context.Cont
 		return nil, err
 	}
 	args["externalId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Project_itemTags_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "beginsWith",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["beginsWith"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
 	return args, nil
 }
 
@@ -33182,6 +33254,50 @@ func (ec *executionContext) fieldContext_Project_toReviewCount(ctx context.Conte
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Project_toReviewCount_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Project_itemTags(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_itemTags(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Project().ItemTags(ctx, obj, fc.Args["beginsWith"].(string), fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[filetag.ItemTag]) graphql.Marshaler {
+			return ec.marshalOItemTagConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_itemTags(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ItemTagConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Project_itemTags_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -61566,6 +61682,45 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "itemTags":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_itemTags(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "itemByExternalId":
 			field := field
 
@@ -79973,6 +80128,7 @@ var waits = map[lean.Field]bool{
 	{Type: "Project", Name: "items"}:               true,
 	{Type: "Project", Name: "toReview"}:            true,
 	{Type: "Project", Name: "toReviewCount"}:       true,
+	{Type: "Project", Name: "itemTags"}:            true,
 	{Type: "Project", Name: "itemByExternalId"}:    true,
 	{Type: "Project", Name: "imports"}:             true,
 	{Type: "Project", Name: "exports"}:             true,

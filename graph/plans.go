@@ -634,7 +634,7 @@ var planned = map[string]lean.Type{
 		"reviewPercent":     {At: 9, Of: "", Resolved: false},
 		"newcomerDays":      {At: 10, Of: "", Resolved: false},
 		"suggestedKeywords": {At: 11, Of: "", Resolved: false},
-		"paused":            {At: 25, Of: "", Resolved: false},
+		"paused":            {At: 26, Of: "", Resolved: false},
 	}},
 	"ProjectConflict": {Implements: projectConflictImplementors, Fields: map[string]lean.TypeField{
 		"message": {At: 1, Of: "", Resolved: false},
@@ -5305,7 +5305,7 @@ func (ec *executionContext) appendProject(w *lean.Writer, p *lean.Plan, obj *pro
 			if !w.Fits() {
 				return false
 			}
-		case 25: // paused
+		case 26: // paused
 			w.B = strconv.AppendBool(w.B, obj.Paused)
 		default:
 			return false

@@ -6,6 +6,7 @@ import (
 	"github.com/taggie/taggie/graph"
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
@@ -177,6 +178,24 @@ func reviewsOf(of project.ID, prefix string, by, as *gid.ID) (author project.Use
 		err = fault.Invalidf(prefix+"categoryId", "this is not in the list of the project")
 	}
 	return author, c.ID, err
+}
+
+func (r projects) ItemTags(ctx context.Context, p *project.Project, beginsWith string, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[filetag.ItemTag], error) {
+	begin, err := filetag.Begin("beginsWith", beginsWith)
+	if err != nil {
+		return nil, err
+	}
+	sel := selected(ctx, "ItemTagConnection")
+	o, err := r.open(ctx, sel, page.Args{First: first, After: after, Last: last, Before: before}, "Project.itemTags", string(p.ID), begin)
+	if err != nil {
+		return nil, err
+	}
+	slice, err := r.FileTags.SearchProject(ctx, *p, begin, o.Window)
+	if err != nil {
+		return nil, err
+	}
+	r.itemTagsAhead(ctx, slice.Items, sel.items("ItemTagEdge", "ItemTag"))
+	return page.Plain(o, slice), nil
 }
 
 func (r projects) ItemByExternalID(ctx context.Context, p *project.Project, externalID string) (*project.Item, error) {

@@ -53,5 +53,5 @@ const (
 // FullScoreItem is an item of a score of which every attribute is there.
 var FullScoreItem = score.Item{
 	ItemRef: score.ItemRef{Owner: AUUID, Score: DocumentScore, ID: DocumentItem}, Name: "a.png", SetName: "Suite", Type: "image/png", Size: 10, Total: 15, SHA256: "h", Object: "o",
-	Width: 600, Height: 800, Thumbnail: score.Thumbnail{Object: "t", Type: "image/jpeg", Size: 5, Width: 60, Height: 80}, Refs: 2, Withdrawn: FullTime.Add(time.Minute), CreatedAt: FullTime, Signed: FullTime.Add(time.Hour),
+	Width: 600, Height: 800, Thumbnail: score.Thumbnail{Object: "t", Type: "image/jpeg", Size: 5, Width: 60, Height: 80}, Refs: 2, Withdrawn: FullTime.Add(time.Minute), Imported: true, CreatedAt: FullTime, Signed: FullTime.Add(time.Hour),
 }

@@ -1,10 +1,13 @@
 package filetags
 
 import (
+	"errors"
+	"slices"
 	"strings"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/dynamo/uses"
 	"github.com/taggie/taggie/internal/filetag"
 )
 
@@ -13,6 +16,7 @@ func Kinds() []dynamo.RowKind {
 	return []dynamo.RowKind{
 		{Name: "the tags of an author on an item", Table: dynamo.TagsTable, Is: dynamo.KeyBegins(keys.FileIDPrefix, ""), Needs: needsOfSet},
 		{Name: "what others see of the tags on an item", Table: dynamo.TagsTable, Is: dynamo.KeyBegins(keys.PublicFileID(""), ""), Needs: needsOfPublic},
+		{Name: "a tag by which a file is found in a project", Table: dynamo.TagsTable, Is: dynamo.KeyBegins(keys.ProjectFilePrefix, ""), Needs: needsOfPlaced},
 		{Name: "a tag that is searched", Table: dynamo.TagsTable, Needs: needsOfFound, Is: func(k dynamo.Key) bool {
 			return !strings.HasPrefix(k.PK, "~") && !strings.HasPrefix(k.PK, keys.FileIDPrefix)
 		}},
@@ -48,6 +52,25 @@ func needsOfFound(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
 		return nil, err
 	}
 	return theSet(f.Key), nil
+}
+
+// needsOfPlaced is the set that has the tag where everybody sees it who may read the item, and that the project uses the item.
+func needsOfPlaced(key dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
+	var f foundTag
+	if err := decodeTagRow(item, &f); err != nil {
+		return nil, err
+	}
+	in, author, ok := keys.ProjectOfTag(key.SK)
+	if !ok || author != string(f.Author) {
+		return nil, errors.New("the key is not that of a tag in a project")
+	}
+	return []dynamo.Need{
+		{What: "the tag among those of the author", Table: dynamo.TagsTable, Key: tagSetKey(f.Key), Holds: func(row dynamo.Item) bool {
+			var s filetag.Set
+			return decodeTagSet(row, &s) == nil && slices.Contains(s.Found(), f.Value)
+		}},
+		{What: "that the project uses the item", Table: dynamo.ScoresTable, Key: uses.Key(f.Item, in)},
+	}, nil
 }
 
 func theSet(k filetag.Key) []dynamo.Need {

@@ -29,6 +29,10 @@ func tagSpans(q filetag.Query) (layouts [][]dynamo.Span) {
 	if q.Exact {
 		s.Low, s.High = dynamo.Prefixed(keys.ExactOrder(q.Begin))
 	}
+	if q.Project != "" {
+		s.Index, s.PK = dynamo.TagsByValue, keys.ProjectTagsID(string(q.Project))
+		return [][]dynamo.Span{{s}}
+	}
 	if q.Author != "" {
 		s.PK = id(q.Begin, string(q.Author))
 		all := []dynamo.Span{s}
@@ -53,8 +57,8 @@ func tagSpans(q filetag.Query) (layouts [][]dynamo.Span) {
 // reads again what lies behind the last row that counts for sure, which is why a page goes on from any row.
 //
 // Index: tags_by_value, for one character tags_by_letter. Key: queryId = <prefix>[#~<nn>], or <prefix>#<author> and for the author
-// <prefix>#<author>#~, AND begins_with(valueOrder, <value>); letterId in the place of queryId for one character. Cost: 1 Query per shard,
-// all at once, 1 for the tags of an author, 2 for the author; up to four times more where much does not count, and the same
+// <prefix>#<author>#~, AND begins_with(valueOrder, <value>); letterId in the place of queryId for one character; in a project always
+// queryId = ~in#<project>. Cost: 1 Query per shard, all at once, 1 for a project or the tags of an author, 2 for the author; up to four times more where much does not count, and the same
 // for the other side of a page if it is probed.
 func (db Store) Search(ctx context.Context, q filetag.Query, w page.Window, keep func(context.Context, []filetag.Entry) ([]filetag.ItemTag, error)) (page.Slice[filetag.ItemTag], error) {
 	s := tagSearch{db: db, query: q, keep: keep}

@@ -26,7 +26,7 @@ func tagsMoved(dynamo.Attrs) error { return filetag.ErrMoved }
 //
 // Index: primary. Key: tagId = #<file> AND valueHash = <author> on condition of its version; tagId = ~public#<file> AND valueHash =
 // <author>; tagId = <author>#<file> AND valueHash = <hash>; tagId = ~set#<owner>#<set> AND valueHash = <author> and ~; tagId =
-// ~value#<letter>#<author>[#~] and ~value#<letter>[#~<nn>] AND valueHash = <value>; a task; o = it:<owner> AND s = <score><item> and o = sc:<owner> AND s = main:<score> as
+// ~value#<letter>#<author>[#~] and ~value#<letter>[#~<nn>] AND valueHash = <value>; a task or two; o = it:<owner> AND s = <score><item> and o = sc:<owner> AND s = main:<score> as
 // conditions. Cost: 1 TransactWriteItems of 1 or 2 rows, 1 or 2 per tag that came or went, with the counts 1 or 2 more per tag and 1 or 2
 // per set; with tags that went 1 BatchGetItem, and 1 TransactWriteItems for those that nobody uses any more.
 func (db Store) PutSet(ctx context.Context, before, after filetag.Set, proof filetag.Proof, once idempotency.Key) (filetag.Set, error) {
@@ -41,6 +41,9 @@ func (db Store) PutSet(ctx context.Context, before, after filetag.Set, proof fil
 		return before, db.Transact(ctx, nil, once)
 	}
 	actions := append(tagProof(after, proof), rows...)
+	if proof.Placing.ID != "" {
+		actions = append(actions, dynamo.TaskAction(proof.Placing))
+	}
 	// The row of the set, a task and the key of the client are to come.
 	if len(actions)+len(counts)+3 > dynamo.MaxActions {
 		after.Counted, counts = &was, nil
@@ -103,6 +106,9 @@ func tagProof(s filetag.Set, p filetag.Proof) []dynamo.Action {
 		a := dynamo.Action{Table: dynamo.ScoresTable, Key: uses.ItemKey(s.Item), Condition: "attribute_exists(s) AND set_name = :set", Values: dynamo.Attrs{":set": dynamo.Str(p.SetName)}, Failed: tagsMoved}
 		if p.SetName == "" {
 			a.Condition, a.Values = "attribute_exists(s) AND attribute_not_exists(set_name)", nil
+		}
+		if !p.Imported {
+			a.Condition += " AND attribute_not_exists(" + uses.ImportedAttribute + ")"
 		}
 		checks = append(checks, a)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"hash/fnv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -20,6 +21,42 @@ func FileID(file string) string { return "#" + escape(file) }
 // PublicFileID is ~public#<file>: of what each author has put on the file what others may see, as one row per author with the author as its
 // sort key.
 func PublicFileID(file string) string { return "~public#" + escape(file) }
+
+// ProjectFileID is ~in#<file>: the tags by which the file is found in projects, as one row per project, author and tag.
+func ProjectFileID(file string) string { return ProjectFilePrefix + escape(file) }
+
+// ProjectFilePrefix begins the partition keys that ProjectFileID makes, and no others.
+const ProjectFilePrefix = "~in#"
+
+// ProjectTag is <project>#<author>#<hash of the value>: the sort key of a tag by which a file is found in a project.
+func ProjectTag(project, author, value string) string {
+	return ProjectTagsOf(project, author) + ValueHash(value, "")
+}
+
+// ProjectTagsOf is <project>#<author>#, or <project># for all authors: what the sort keys of such tags begin with.
+func ProjectTagsOf(project, author string) string {
+	if author == "" {
+		return escape(project) + "#"
+	}
+	return escape(project) + "#" + escape(author) + "#"
+}
+
+// ProjectTagsBehind is <project>#<author>$, which comes before the tags of the authors that follow, and behind those of this one.
+func ProjectTagsBehind(project, author string) string {
+	return escape(project) + "#" + escape(author) + "$"
+}
+
+// ProjectOfTag returns the project and the author of what ProjectTag made; false for what it did not make.
+func ProjectOfTag(sk string) (project, author string, ok bool) {
+	parts := strings.Split(sk, "#")
+	if len(parts) != 3 {
+		return "", "", false
+	}
+	return parts[0], parts[1], IsUUID(parts[0]) && IsUUID(parts[1])
+}
+
+// ProjectTagsID is ~in#<project>: in the index of values, where the tags are searched by which files are found in a project.
+func ProjectTagsID(project string) string { return "~in#" + escape(project) }
 
 // shard spells a shard behind the key of a partition that everybody's tags share. A single shard is the document's partition.
 func shard(of, shards int) string {

@@ -48,11 +48,11 @@ func (db Store) inOrder(ctx context.Context, lists ...[]dynamo.RowID) error {
 	return nil
 }
 
-// EraseItems removes the items and efforts that the indexes show, with all their rows, and the uses of users' items. It returns how many things it
+// EraseItems removes the items and efforts that the indexes show, with all their rows, the uses of users' items, and the tags by which these are found. It returns how many things it
 // found: what is not shown yet is found by the next call.
 //
 // Index: entities_by_type and index_lookup, eventually consistent. Key: _scope_type_key = <project>:ProjectItem~<shard> and ProjectItemEffort~<shard>;
-// _scope_index_name = <project>:status~<shard> and review~<shard>. Cost: 2 to 3 Queries per shard (16), one more per started megabyte; 4 rows an effort and
+// _scope_index_name = <project>:status~<shard> and review~<shard>. Index: tags_by_value, eventually consistent. Key: queryId = ~in#<project>. Cost: 2 to 3 Queries per shard (16), 1 for tags, one more per started megabyte; a row a tag, 4 rows an effort and
 // up to 5 an item in BatchWriteItem of 25; of one that is made of a user's item 1 TransactWriteItems of 3 rows besides.
 func (db Store) EraseItems(ctx context.Context, id project.ID) (int, error) {
 	found := make([]int, keys.Shards)
@@ -61,11 +61,12 @@ func (db Store) EraseItems(ctx context.Context, id project.ID) (int, error) {
 		found[shard] = n
 		return err
 	})
-	total := 0
+	// Tags come by no other way than with an item that is there.
+	total, err := db.eraseFound(ctx, dynamo.Span{Table: dynamo.TagsTable, Index: dynamo.TagsByValue, PK: keys.ProjectTagsID(string(id))})
 	for _, n := range found {
 		total += n
 	}
-	return total, errors.Join(errs...)
+	return total, errors.Join(append(errs, err)...)
 }
 
 func (db Store) eraseShard(ctx context.Context, id project.ID, shard int) (int, error) {
@@ -138,17 +139,27 @@ func (db Store) eraseItems(ctx context.Context, items []project.Item) error {
 
 // eraseIndex removes what an index shows under a name, and returns how many entries that were.
 func (db Store) eraseIndex(ctx context.Context, id project.ID, name string) (int, error) {
-	var entries []dynamo.RowID
-	s := dynamo.Span{Table: dynamo.IndexEntries, Index: dynamo.IndexLookup, PK: keys.ScopeIndexName(string(id), name), Keys: true}
-	_, err := db.Query(ctx, s, func(row dynamo.Item) (bool, error) {
-		key, err := dynamo.KeyOf(row, dynamo.IndexEntries)
-		entries = append(entries, dynamo.RowID{Table: dynamo.IndexEntries, Key: key})
-		return true, err
-	})
-	if err != nil {
-		return 0, err
+	return db.eraseFound(ctx, dynamo.Span{Table: dynamo.IndexEntries, Index: dynamo.IndexLookup, PK: keys.ScopeIndexName(string(id), name)})
+}
+
+// eraseFound removes the rows of a span, page by page, and returns how many there were.
+func (db Store) eraseFound(ctx context.Context, s dynamo.Span) (n int, err error) {
+	s.Keys, s.Single = true, true
+	for {
+		var found []dynamo.RowID
+		next, err := db.Query(ctx, s, func(row dynamo.Item) (bool, error) {
+			key, err := dynamo.KeyOf(row, s.Table)
+			found = append(found, dynamo.RowID{Table: s.Table, Key: key})
+			return true, err
+		})
+		if err == nil {
+			err = db.BatchDelete(ctx, found)
+		}
+		if n += len(found); err != nil || next == nil {
+			return n, err
+		}
+		s.Start = next
 	}
-	return len(entries), db.BatchDelete(ctx, entries)
 }
 
 // partTypes are the types of what a project has few of.

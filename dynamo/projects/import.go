@@ -44,11 +44,11 @@ func (i importing) actions() []dynamo.Action {
 // It does not look whether the import was cancelled: who runs it notices when he stores its progress.
 //
 // An item that is made of an item of a user counts as a use of that, in the same transaction: neither comes without the other, and
-// an item that is used cannot be deleted.
+// an item that is used cannot be deleted. With it comes the task that has its tags found in the project.
 //
 // Index: primary. Key: <item>/<project>:ProjectItem~<shard> on condition that there is none, and
 // <project>:ProjectItem:<item>/status~<shard>:NEW:<shard>:<seq>; of one that is made of a user's item also
-// si:<owner>/<item><project>, and it:<owner>/<score><item> on condition that it exists. Cost: ⌈n/50⌉ TransactWriteItems, ⌈n/25⌉ of
+// si:<owner>/<item><project>, it:<owner>/<score><item> on condition that it exists, and a task. Cost: ⌈n/50⌉ TransactWriteItems, ⌈n/24⌉ of
 // users' items; where items are there already 1 BatchGetItem and 1 TransactWriteItems more.
 func (db Store) ImportItems(ctx context.Context, items []project.Item) (created int, there []project.Item, err error) {
 	if len(items) == 0 {
@@ -81,7 +81,11 @@ func (db Store) ImportItems(ctx context.Context, items []project.Item) (created 
 			i.bytes += rowBytes(put.Item)
 		}
 		n := len(i.actions())
-		if rows+n > dynamo.MaxActions || size+i.bytes > MaxTransaction && len(chunk) > 0 {
+		bound := dynamo.MaxActions
+		if item.Original.ID != "" {
+			bound-- // for the task
+		}
+		if rows+n > bound || size+i.bytes > MaxTransaction && len(chunk) > 0 {
 			if err := flush(); err != nil {
 				return created, there, err
 			}
@@ -98,6 +102,7 @@ func (db Store) importChunk(ctx context.Context, left []importing) (created int,
 		for _, i := range left {
 			actions = append(actions, i.actions()...)
 		}
+		actions = append(actions, db.tagsFollow(left)...)
 		err := db.Spend(AllowedItems, string(left[0].item.Project), len(left), func() error {
 			return db.Transact(ctx, actions, idempotency.Key{})
 		})
@@ -160,6 +165,22 @@ func (db Store) importChunk(ctx context.Context, left []importing) (created int,
 		left = missing
 	}
 	return created, there, nil
+}
+
+// tagsFollow is the task that has the tags of users' items found in the project into which they come.
+func (db Store) tagsFollow(of []importing) []dynamo.Action {
+	var refs []score.ItemRef
+	for _, i := range of {
+		if i.item.Original.ID != "" {
+			refs = append(refs, score.RefOf(i.item.Original))
+		}
+	}
+	if len(refs) == 0 {
+		return nil
+	}
+	first := of[0].item
+	id := fmt.Sprintf("%s-%s-%d", first.Project, first.Import, first.Line)
+	return []dynamo.Action{dynamo.TaskAction(score.FollowingUses(id, db.Now(), refs...))}
 }
 
 // origin is the line that brought an item.

@@ -94,7 +94,7 @@ func (db Store) ForgetRemoved(ctx context.Context, id project.TransferID, item p
 var errGone = errors.New("the item is gone")
 
 // PurgeItem removes what is left of a removed item: first it marks the row, from when on the item cannot be brought back, then it removes
-// the efforts, and at last the item with what links to it, and its use of the item of a user. Each step can be done again. An item that
+// the tags by which its file is found and the efforts, and at last the item with what links to it, and its use of the item of a user. Each step can be done again. An item that
 // is not removed, or is gone, stays as it is. The efforts are all that the item has; of one that is marked they are looked for.
 // *project.ItemConflict when the item is not at its version any more. The caller knows that none of the efforts is counted, and that the queue
 // has followed everything of this version.
@@ -103,8 +103,8 @@ var errGone = errors.New("the item is gone")
 // _subject_key = <project>:ProjectItem:<item> AND _predicate_key BETWEEN effort: AND effort:<updated>; <effort>/<project>:ProjectItemEffort~<shard>;
 // <project>:User:<user>/effort:… of those that count; <project>:ProjectItem:<item>/status~<shard>:REMOVED:…;
 // <project>:Removal:<removal>/item:0:ProjectItem:<item>; si:<owner>/<item><project> and it:<owner>/<score><item> of one that is made of
-// a user's item.
-// Cost: 2 TransactWriteItems; with efforts 2 × ⌈n/25⌉ BatchWriteItem; of one that is marked also 1 Query and 1 BatchGetItem per 100 efforts.
+// a user's item, and tagId = ~in#<file> AND begins_with(valueHash, <project>#).
+// Cost: 2 TransactWriteItems; of one that is made of a user's item also 1 Query, and ⌈n/99⌉ for its tags; with efforts 2 × ⌈n/25⌉ BatchWriteItem; of one that is marked also 1 Query and 1 BatchGetItem per 100 efforts.
 func (db Store) PurgeItem(ctx context.Context, i project.Item, efforts []project.Effort) error {
 	if !i.Status.Hidden() {
 		return nil
@@ -119,27 +119,26 @@ func (db Store) PurgeItem(ctx context.Context, i project.Item, efforts []project
 			return err
 		}
 	}
-	var err error
+	err := db.purgeTags(ctx, i)
 	switch {
-	case i.EffortsMade == 0:
+	case err != nil || i.EffortsMade == 0:
 	case marked:
 		err = db.purgeMarked(ctx, i)
 	default:
 		err = db.purgeEfforts(ctx, i, efforts)
 	}
+	if errors.Is(err, errGone) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	id := ItemID(i.ItemID)
+	id, row := ItemID(i.ItemID), purged(i)
+	row.Remove = true
 	i.Status = project.Removed // under which it is listed
 	name, key := StatusEntry(i)
 	actions := []dynamo.Action{
-		{
-			Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(id), Remove: true, Condition: "#status = :purged AND #removal = :removal",
-			Names:  map[string]string{"#status": "status", "#removal": "removal"},
-			Values: dynamo.Attrs{":purged": dynamo.Str(string(project.Purged)), ":removal": dynamo.Str(i.Removal)},
-			Failed: func(dynamo.Attrs) error { return errGone },
-		},
+		row,
 		{Table: dynamo.IndexEntries, Key: entities.IndexEntryKey(id, name, key), Remove: true},
 		{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(RemovedBy(project.TransferID{Project: i.Project, ID: i.Removal}, i.ItemID)), Remove: true},
 	}
@@ -151,6 +150,41 @@ func (db Store) PurgeItem(ctx context.Context, i project.Item, efforts []project
 		db.Release(AllowedItems, string(i.Project), 1)
 	}
 	return err
+}
+
+// purgeTags removes the tags by which the file of an item is found in the project. None comes any more, because the item is marked; errGone when it is
+// not: those of a new item of the same id stay.
+func (db Store) purgeTags(ctx context.Context, i project.Item) error {
+	if i.Original.ID == "" {
+		return nil
+	}
+	s := dynamo.Span{Table: dynamo.TagsTable, PK: keys.ProjectFileID(i.Original.ID), Keys: true, Limit: dynamo.MaxActions - 1}
+	s.Low, s.High = dynamo.Prefixed(keys.ProjectTagsOf(string(i.Project), ""))
+	for {
+		actions := []dynamo.Action{purged(i)}
+		next, err := db.Query(ctx, s, func(row dynamo.Item) (bool, error) {
+			key, err := dynamo.KeyOf(row, dynamo.TagsTable)
+			actions = append(actions, dynamo.Action{Table: dynamo.TagsTable, Key: key, Remove: true})
+			return true, err
+		})
+		if err == nil && len(actions) > 1 {
+			err = db.Transact(ctx, actions, idempotency.Key{})
+		}
+		if err != nil || next == nil {
+			return err
+		}
+		s.Start = next
+	}
+}
+
+// purged is the condition that an item is marked as what its removal purges.
+func purged(i project.Item) dynamo.Action {
+	return dynamo.Action{
+		Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(ItemID(i.ItemID)), Condition: "#status = :purged AND #removal = :removal",
+		Names:  map[string]string{"#status": "status", "#removal": "removal"},
+		Values: dynamo.Attrs{":purged": dynamo.Str(string(project.Purged)), ":removal": dynamo.Str(i.Removal)},
+		Failed: func(dynamo.Attrs) error { return errGone },
+	}
 }
 
 // markPurged marks a removed item: from then on it cannot be brought back. errGone, *project.ItemConflict, and [dynamo.ErrDone] when it is

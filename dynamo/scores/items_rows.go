@@ -3,6 +3,8 @@ package scores
 import (
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/dynamo/uses"
@@ -42,6 +44,11 @@ var itemRows = dynamo.LayoutOf(
 	dynamo.OfInstant("at", func(r *itemRecord) *time.Time { return &r.CreatedAt }),
 	dynamo.Optional(dynamo.OfInstant(signedAttribute, func(r *itemRecord) *time.Time { return &r.Signed })),
 	dynamo.Optional(dynamo.OfInstant(uses.WithdrawnAttribute, func(r *itemRecord) *time.Time { return &r.Withdrawn })),
+	dynamo.RowAttribute[itemRecord]{
+		Name:  uses.ImportedAttribute,
+		Write: func(r *itemRecord) types.AttributeValue { return dynamo.OneWhen(r.Imported) },
+		Read:  func(r *itemRecord, _ dynamo.Value) error { r.Imported = true; return nil },
+	},
 	dynamo.Optional(dynamo.OfWhole("width", func(r *itemRecord) *int { return &r.Width })),
 	dynamo.Optional(dynamo.OfWhole("height", func(r *itemRecord) *int { return &r.Height })),
 	dynamo.OfWhole(uses.RefsAttribute, func(r *itemRecord) *int { return &r.Refs }),

@@ -20,6 +20,10 @@ const RefsAttribute = "refs"
 // WithdrawnAttribute tells, on the row of an item, since when its owner has withdrawn it: no project begins to use it.
 const WithdrawnAttribute = "withdrawn"
 
+// ImportedAttribute tells, on the row of an item, that a project uses it or has done so. It stays: who changes tags on an item that lacks it need not
+// look for projects.
+const ImportedAttribute = "imported"
+
 // By is who uses items: a score, a snapshot of it, or a project.
 type By struct {
 	Score    score.Ref
@@ -113,6 +117,7 @@ func (by By) Take(item score.ItemRef, there bool) []dynamo.Action {
 	}
 	more := dynamo.Action{Update: "SET #refs = #refs + :one", Values: dynamo.Attrs{":one": dynamo.Number(1)}}
 	if by.Project != "" {
+		more.Update += ", " + ImportedAttribute + " = :one"
 		more.Condition, more.Failed = "attribute_exists(#refs) AND attribute_not_exists("+WithdrawnAttribute+")", unknown
 	}
 	row := dynamo.ScoresTable.Key(key)

@@ -105,8 +105,9 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 		Store: itemsStore, Scores: scoresStore, Files: s.Bucket, Observer: a.Labelling.service, Quota: cfg.ItemQuota, Now: now, NewID: newID,
 		Render: pictures.Render, DecodeBytes: min(score.DecodeBytes, memory.Limit()/3),
 	})
+	shownItems := project.NewService(project.Options{Store: projectsStore, Now: now, NewID: newID}).Showing(projectsStore.WithoutMetadata())
 	tags := filetag.NewService(filetag.Options{
-		Store: filetags.Store{DB: s.DB}, Items: items, Scores: scores, Kept: filetag.Kept{Items: itemsStore, Scores: scoresStore}, Now: now, NewID: newID,
+		Store: filetags.Store{DB: s.DB}, Items: items, Scores: scores, Kept: filetag.Kept{Items: itemsStore, Scores: scoresStore}, Projects: shownItems, Now: now, NewID: newID,
 	})
 	scores, items = scores.Telling(tags), items.Telling(tags)
 	projects := project.NewService(project.Options{
@@ -126,7 +127,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	handlers[sweepLabels] = projectsStore.SweepLabels
 	handlers[project.RunExport] = Exporter(projectsStore, s.Bucket, usersStore).Run
 	handlers[score.SettleIntent], handlers[score.SweepItem], handlers[score.FollowItem], handlers[score.EndUses] = scores.Settle, items.Sweep, items.Follow, items.EndUses
-	handlers[filetag.Reshard] = tags.Spread
+	handlers[filetag.Reshard], handlers[score.FollowUses] = tags.Spread, tags.FollowUses
 	a.tags = tags
 	a.Tasks = jobs.NewTasks(jobs.TasksOptions{
 		Store: dynamo.Tasks{DB: s.DB}, Handlers: handlers, Log: log, Token: newID, Now: now,

@@ -73,6 +73,16 @@ func (s Set) Searched(x Index) bool {
 // Everybody reports whether everybody finds the tag.
 func (x Index) Everybody(t Tag) bool { return t.Public && x.Via != "" }
 
+// Found are the keys of the tags by which others find the item in projects.
+func (x Index) Found() (keys []string) {
+	for _, t := range x.Tags {
+		if t.Public {
+			keys = append(keys, t.Key)
+		}
+	}
+	return keys
+}
+
 // same reports whether the rows of both are the same.
 func (x Index) same(other Index) bool {
 	return x.SetName == other.SetName && x.Via == other.Via && x.Shards == other.Shards && slices.Equal(x.Tags, other.Tags)

@@ -7,8 +7,8 @@ import (
 	"github.com/taggie/taggie/internal/viewer"
 )
 
-// EachPut shows all tags that the viewer has put on items, page by page, as a search for them does: those on items that the viewer owns, or that are
-// pages of public scores. What was put in the last moments may be missing. Forbidden for everybody else than the author.
+// EachPut shows all tags that the viewer has put on items, page by page, as a search for them does: those on items that the viewer owns, that are
+// pages of public scores, or that a project shows. What was put in the last moments may be missing. Forbidden for everybody else than the author.
 func (s *Service) EachPut(ctx context.Context, author UserID, page func([]ItemTag) error) error {
 	if !viewer.From(ctx).Is(author) {
 		return fault.New(fault.Forbidden, "only the author may see this")
@@ -23,7 +23,14 @@ func (s *Service) EachPut(ctx context.Context, author UserID, page func([]ItemTa
 		}
 		var tags []ItemTag
 		for i, e := range entries {
-			if request, is := known.item(e); is {
+			request, is := known.item(e)
+			if !is && !viewer.From(ctx).Is(e.Item.Owner) {
+				var err error
+				if request, is, err = s.inProject(ctx, e.Item); err != nil {
+					return err
+				}
+			}
+			if is {
 				tags = append(tags, shown(sets[i], request, author)...)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/task"
@@ -32,8 +33,10 @@ type Options struct {
 	Items  Items  // what the viewer may read
 	Scores Scores // what the viewer may read
 	Kept   Kept   // what there is, whoever asks
-	Now    func() time.Time
-	NewID  func() string // makes UUIDs
+	// Projects shows items of projects; without it the files of projects are tagged by their owners only.
+	Projects Projects
+	Now      func() time.Time
+	NewID    func() string // makes UUIDs
 }
 
 // Items shows items to the viewer.
@@ -46,6 +49,14 @@ type Items interface {
 type Scores interface {
 	// ListByID returns the score or the error of each, in the order of refs; NotFound for what the viewer may not read.
 	ListByID(ctx context.Context, refs []score.Ref) ([]score.Score, []error)
+}
+
+// Projects shows items of projects to the viewer.
+type Projects interface {
+	// ItemsByID returns the item or the error of each, in the order of refs; NotFound for what the viewer may not read.
+	ItemsByID(ctx context.Context, refs []project.Ref[project.ItemID]) ([]project.Item, []error)
+	// FirstShown returns the first of the items that the viewer may read and that counts; false for none.
+	FirstShown(ctx context.Context, ids []project.ItemID, counts func(project.Item) bool) (project.Item, bool, error)
 }
 
 // Kept tells which items and scores there are. It sees every acknowledged write.
@@ -71,7 +82,7 @@ type PutTags struct {
 }
 
 // PutTags makes these the viewer's tags on an item, and no others. NotFound when the viewer may not read the item: who does not own it
-// may put tags on it while everybody may read it, and take them off for as long as there is the item. Only the owner is told to which
+// may put tags on it while everybody may read it, or a project shows it, and take them off for as long as there is the item. Only the owner is told to which
 // score an item was uploaded, and has to name that.
 func (s *Service) PutTags(ctx context.Context, in PutTags) (Tagged, error) {
 	tags, err := parse("input.tags", in.Tags)
@@ -178,23 +189,22 @@ func (s *Service) shownTags(ctx context.Context, set Set) (Tagged, error) {
 	return Tagged{Item: request, Readable: found, Tags: shown(set, request, viewer.From(ctx).UserID)}, nil
 }
 
-// readable returns the item as the viewer may read it: as its owner, or as a page of the public score.
+// readable returns the item as the viewer may read it: as its owner, as a page of the public score, or through a project.
 func (s *Service) readable(ctx context.Context, ref score.ItemRef, via score.ID) (request score.ItemRequest, found bool, err error) {
 	if viewer.From(ctx).Is(ref.Owner) {
 		return score.AnItem(ref), true, nil
 	}
 	if via == "" {
-		return request, false, nil
+		return s.inProject(ctx, ref)
 	}
 	in, err := domain.First(s.Scores.ListByID(ctx, []score.Ref{{Owner: ref.Owner, ID: via}}))
-	if fault.Is(err, fault.NotFound) {
-		return request, false, nil
-	}
-	if err != nil {
+	if err != nil && !fault.Is(err, fault.NotFound) {
 		return request, false, err
 	}
-	request, found = pageOf(in, ref)
-	return request, found, nil
+	if request, found = pageOf(in, ref); found {
+		return request, true, nil
+	}
+	return s.inProject(ctx, ref)
 }
 
 // edit reads the set, and what its rows depend on, and keeps what change makes of it; again when somebody else was faster.
@@ -213,11 +223,19 @@ func (s *Service) edit(ctx context.Context, of Key, once idempotency.Key, change
 		}
 		tags := change(before.Tags)
 		mayNot := !viewer.From(ctx).Is(of.Item.Owner) && !(before.Version != "" && fewer(before.Tags, tags))
+		shown := false // by a project
 		if via.ID == "" && mayNot {
-			return Set{}, noItem() // after the same calls whether or not there is one
+			var request score.ItemRequest
+			if request, shown, err = s.inProject(ctx, of.Item); err != nil {
+				return Set{}, err
+			}
+			if !shown {
+				return Set{}, noItem() // after the same calls whether or not there is one
+			}
+			before.Item = request.ItemRef
 		}
 		stands, err := s.stands(ctx, before.Item, via)
-		if err == nil && (!stands.Item || stands.via == "" && mayNot) {
+		if err == nil && (!stands.Item || stands.withdrawn && mayNot || stands.via == "" && mayNot && !shown) {
 			err = noItem()
 		}
 		if err != nil {
@@ -228,6 +246,9 @@ func (s *Service) edit(ctx context.Context, of Key, once idempotency.Key, change
 		if after.Via == "" && slices.ContainsFunc(tags, func(t Tag) bool { return t.Public }) {
 			stands.Task = score.Following(after.Item, s.instant().Add(task.Lease))
 		}
+		if stands.Imported && !slices.Equal(before.Found(), after.Found()) {
+			stands.Placing = score.FollowingUses(string(after.Item.ID)+"-"+after.Version, s.instant().Add(task.Lease), after.Item)
+		}
 		kept, err := s.Store.PutSet(ctx, before, after, stands.Proof, once)
 		if errors.Is(err, ErrMoved) {
 			continue
@@ -236,6 +257,7 @@ func (s *Service) edit(ctx context.Context, of Key, once idempotency.Key, change
 			return Set{}, err
 		}
 		kept.Via = after.Via // where there was nothing to change, too
+		s.placeNow(ctx, kept.Key, stands.Placing)
 		return s.settled(ctx, kept, stands.Task), nil
 	}
 	return Set{}, retry.Busy("the tags of this item")
@@ -268,9 +290,10 @@ func (s *Service) settled(ctx context.Context, kept Set, again task.Task) Set {
 // stands is how things are on which the rows of a set depend.
 type stands struct {
 	Proof
-	via    score.ID
-	shards int
-	at     time.Time // when they were read
+	via       score.ID
+	shards    int
+	at        time.Time // when they were read
+	withdrawn bool
 }
 
 // stands reads how things are, given the score that shows the item, the zero Score for none. Of an item that is gone there is no proof.
@@ -284,10 +307,11 @@ func (s *Service) stands(ctx context.Context, ref score.ItemRef, via score.Score
 	if fault.Is(err, fault.NotFound) {
 		return stands{at: at}, nil
 	}
-	if !i.Withdrawn.IsZero() {
+	withdrawn := !i.Withdrawn.IsZero()
+	if withdrawn {
 		via = score.Score{} // it shows nobody the item
 	}
-	return stands{Proof{Item: true, SetName: i.SetName, Version: via.Version}, via.ID, layout.written(), at}, err
+	return stands{Proof{Item: true, SetName: i.SetName, Version: via.Version, Imported: i.Imported}, via.ID, layout.written(), at, withdrawn}, err
 }
 
 // standing returns the set as it has to be as things stand; of an item that is gone it is empty.

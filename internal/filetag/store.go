@@ -7,6 +7,7 @@ import (
 
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/task"
 )
@@ -38,6 +39,7 @@ type Store interface {
 	Values(ctx context.Context, q Query, limit int) ([]ValueCount, error)
 	// Tallies returns how many tags there are, in the order of keys.
 	Tallies(ctx context.Context, keys []TallyKey) ([]Tally, []error)
+	PlacedStore
 	// ForgetTask removes the task of a proof, if nobody works on it.
 	ForgetTask(ctx context.Context, t task.Task) error
 	LayoutStore
@@ -52,6 +54,26 @@ type LayoutStore interface {
 	PutLayout(ctx context.Context, before, after Layout) error
 	// ScanSets shows all sets from a position on, "" for the beginning, and the position behind them, "" at the end.
 	ScanSets(ctx context.Context, from string, page func(ctx context.Context, sets []Set, next string) error) error
+}
+
+// PlacedStore keeps by which tags the items of projects are found.
+type PlacedStore interface {
+	// ListPlaced returns the keys of the tags by which an item is found in a project, by author. It sees every acknowledged write.
+	ListPlaced(ctx context.Context, r PlacedRequest) (map[UserID][]string, error)
+	// Place has an item found in the project by the tags of the set, instead of those that were placed, atomically, on condition that this is the
+	// current set; [ErrMoved] otherwise. Nothing happens when the project does not use the item, or it is withdrawn.
+	Place(ctx context.Context, set Set, in project.ID, placed []string) error
+	// Unplace has an item that is withdrawn or gone not be found in projects any more.
+	Unplace(ctx context.Context, id score.ItemID) error
+}
+
+// PlacedRequest asks by which tags an item is found in a project.
+type PlacedRequest struct {
+	Item    score.ItemID
+	Project project.ID
+	Author  UserID // whose; "" for all authors
+	After   UserID // the author behind whom to begin; "" for the beginning
+	Until   UserID // the last author; "" for the end
 }
 
 // SetsRequest asks for the sets of an item.
@@ -70,16 +92,20 @@ type Proof struct {
 	Item    bool      // the item exists and has the name of the set
 	Version int       // of the score by which everybody may read the item; 0 when nothing relies on it
 	SetName string    // of the item
+	// Imported tells that a project uses the item, or has done so: then Placing is the task that has it found there by its tags, if these changed.
+	Imported bool
+	Placing  task.Task
 }
 
 // Query says what to search.
 type Query struct {
-	Begin   string // what the key begins with
-	Exact   bool   // what the key is
-	Author  UserID // whose tags; "" for those that everybody may see
-	Items   bool   // what is looked for are items, of which few rows are looked at at a time: each may cost a read
-	Own     bool   // it is the author who asks: those that nobody else may see, too
-	Layouts []int  // the numbers of shards to look at, in this order
+	Begin   string     // what the key begins with
+	Exact   bool       // what the key is
+	Author  UserID     // whose tags; "" for those that everybody may see
+	Project project.ID // in which; "" for everywhere
+	Items   bool       // what is looked for are items, of which few rows are looked at at a time: each may cost a read
+	Own     bool       // it is the author who asks: those that nobody else may see, too
+	Layouts []int      // the numbers of shards to look at, in this order
 }
 
 // Entry is what a search found.

@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/taggie/taggie/internal/domain"
@@ -216,6 +217,38 @@ func (s *Service) ItemsByID(ctx context.Context, refs []Ref[ItemID]) ([]Item, []
 		}
 	}
 	return values, errs
+}
+
+// FirstShown returns the first of the items that the viewer may read and that counts, false when there is none: one look-up of the memberships, and a
+// read of each few items of projects of which the viewer is a member.
+func (s *Service) FirstShown(ctx context.Context, ids []ItemID, counts func(Item) bool) (Item, bool, error) {
+	const atOnce = 10 // an item may be large
+	projects := make([]ID, len(ids))
+	for i, id := range ids {
+		projects[i] = id.Project
+	}
+	of, failed := s.proofs(ctx, projects)
+	var refs []Ref[ItemID]
+	for _, id := range ids {
+		if err := failed[id.Project]; err != nil {
+			return Item{}, false, err
+		}
+		if as := of[id.Project]; allow(as, Taggie, "item") == nil {
+			refs = append(refs, Ref[ItemID]{ID: id, as: as})
+		}
+	}
+	for some := range slices.Chunk(refs, atOnce) {
+		items, errs := s.ItemsByID(ctx, some)
+		for i, item := range items {
+			if errs[i] != nil && !fault.Is(errs[i], fault.NotFound) {
+				return Item{}, false, errs[i]
+			}
+			if errs[i] == nil && counts(item) {
+				return item, true, nil
+			}
+		}
+	}
+	return Item{}, false, nil
 }
 
 // edit reads the project, lets store make and keep its next state, and starts again when somebody else was faster; *[VersionConflict]

@@ -41,16 +41,16 @@ var rooms = map[string][]string{
 	"dynamo/projects":   {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/users", "dynamo/uses", "internal/entity", "internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/score", "internal/task"},
 	"dynamo/labelling":  {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/projects", "internal/entity", "internal/fault", "internal/idempotency", "internal/labelling", "internal/project"},
 	"dynamo/scores":     {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/outbox", "dynamo/projects", "dynamo/uses", "internal/event", "internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/retry", "internal/score", "internal/task"},
-	"dynamo/filetags":   {"dynamo", "dynamo/keys", "dynamo/scores", "dynamo/uses", "internal/filetag", "internal/idempotency", "internal/page", "internal/score", "internal/tag", "internal/task"},
+	"dynamo/filetags":   {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/projects", "dynamo/scores", "dynamo/uses", "internal/filetag", "internal/idempotency", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/task"},
 	"dynamo/archives":   {"dynamo", "dynamo/keys", "dynamo/users", "internal/archive", "internal/fault", "internal/idempotency", "internal/page", "internal/task"},
 	"dynamo/dynamotest": {"*"},
 
 	// The domain. Notes carry tags and projects names that are compared like tags, so both know what a word is; otherwise
 	// domains share ids only.
 	"internal/archive":          {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/task", "internal/viewer"},
-	"internal/archive/contents": {"internal/archive", "internal/entity", "internal/fault", "internal/filetag", "internal/gid", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"}, // what is a user's, of all domains
-	"internal/filetag":          {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/score", "internal/tag", "internal/task", "internal/viewer"},               // tags are on the items of scores
-	"internal/follow":           {"internal/domain", "internal/event", "internal/fault", "internal/limit", "internal/note", "internal/score"},                                                                                           // what happens to notes and scores, told
+	"internal/archive/contents": {"internal/archive", "internal/entity", "internal/fault", "internal/filetag", "internal/gid", "internal/note", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/user"},       // what is a user's, of all domains
+	"internal/filetag":          {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/score", "internal/tag", "internal/task", "internal/viewer"}, // tags are on the items of scores, and found in projects
+	"internal/follow":           {"internal/domain", "internal/event", "internal/fault", "internal/limit", "internal/note", "internal/score"},                                                                                                 // what happens to notes and scores, told
 	"internal/entity":           {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/task", "internal/viewer"},
 	"internal/labelling":        {"internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/tag", "internal/task", "internal/user", "internal/viewer"}, // what happens to the items of projects, told with who did it, and the task that removes them
 	"internal/note":             {"internal/domain", "internal/event", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/tag", "internal/viewer"},

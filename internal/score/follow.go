@@ -3,6 +3,7 @@ package score
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -109,6 +110,28 @@ func Following(ref ItemRef, due time.Time) task.Task {
 
 // Followed returns the item that a task is about.
 func Followed(t task.Task) ItemRef { return swept(t) }
+
+// FollowUses is the task of making the tags right by which items are found in the projects that use them.
+const FollowUses task.Kind = "follow-uses"
+
+// FollowingUses returns the task for items of one owner, which are few: their ids are kept in it. Each change has one of its own.
+func FollowingUses(id string, due time.Time, items ...ItemRef) task.Task {
+	scope := string(items[0].Owner)
+	for _, item := range items {
+		scope += "/" + string(item.Score) + "/" + string(item.ID)
+	}
+	return task.Task{Kind: FollowUses, ID: id, Scope: scope, Due: due}
+}
+
+// UsesFollowed returns the items that such a task is about.
+func UsesFollowed(t task.Task) (items []ItemRef) {
+	owner, rest, _ := strings.Cut(t.Scope, "/")
+	parts := strings.Split(rest, "/")
+	for i := 0; i+1 < len(parts); i += 2 {
+		items = append(items, ItemRef{Owner: UserID(owner), Score: ID(parts[i]), ID: ItemID(parts[i+1])})
+	}
+	return items
+}
 
 // Follow is the handler of [FollowItem].
 func (s *Items) Follow(ctx context.Context, t task.Task) (time.Time, error) {

@@ -36,6 +36,7 @@ type Item struct {
 	Refs      int       // scores, snapshots and projects that use it
 	CreatedAt time.Time
 	Withdrawn time.Time // since when nobody but its owner may read it; zero for never
+	Imported  bool      // a project uses it, or has done so
 	Signed    time.Time // until when its file can be put once more, where nobody reads it; zero when it could not when it was completed
 	shown     shown
 	foreign   bool // shown to others than the owner

@@ -247,7 +247,7 @@ type WithdrawItem struct {
 
 // Withdraw takes an item of the viewer from everybody else, at once and for good, and has projects not use it any more: their items and what was found
 // out about these stay, without the file. Scores and snapshots of the owner keep it, but others see a withdrawn page there. The task of [EndUses] tells
-// the projects, and ends their uses. One that is withdrawn already stays as it is.
+// the projects, and ends their uses; that of [FollowUses] takes its tags from their lists. One that is withdrawn already stays as it is.
 func (s *Items) Withdraw(ctx context.Context, in WithdrawItem) (Item, error) {
 	return onceItem(ctx, s, "withdrawItem", in.IdempotencyKey, in, func(ctx context.Context, key idempotency.Key) (Item, error) {
 		if err := own(ctx, in.Item.Owner); err != nil {
@@ -255,7 +255,8 @@ func (s *Items) Withdraw(ctx context.Context, in WithdrawItem) (Item, error) {
 		}
 		now := s.instant()
 		ends := task.Task{Kind: EndUses, ID: string(in.Item.ID), Scope: string(in.Item.Owner) + "/" + string(in.Item.Score), Due: now}
-		i, err := s.store.WithdrawItem(ctx, in.Item, now, []task.Task{ends, s.following(in.Item)}, key.With(string(in.Item.ID)))
+		unfound := FollowingUses(string(in.Item.ID)+"-withdrawn", now, in.Item)
+		i, err := s.store.WithdrawItem(ctx, in.Item, now, []task.Task{ends, unfound, s.following(in.Item)}, key.With(string(in.Item.ID)))
 		if err == nil {
 			s.tell(ctx, in.Item)
 		}

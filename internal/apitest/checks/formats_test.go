@@ -62,6 +62,8 @@ var deeds = []struct{ who, document string }{
 	{"ada", `mutation { removeScopeMember(input: {scopeId: $scope, userId: $grace}) { __typename } }`},
 	{"ada", `mutation { deleteEntity(input: {entityId: $entity}) { __typename } }`},
 	{"ada", `mutation { removeItemTags(input: {itemId: $item, tags: ["Viola", "mine"]}) { __typename } }`},
+	{"manager", `query { project(id: $project) { itemTags(beginsWith: "sc") { nodes { value } } } }`},
+	{"manager", `mutation { removeItemTags(input: {itemId: $file, tags: ["scan"]}) { __typename } }`},
 	{"ada", `mutation { deleteSnapshot(input: {snapshotId: $snapshot}) { __typename } }`},
 	{"ada", `mutation { deleteScore(input: {scoreId: $score}) { __typename } }`},
 	{"ada", `mutation { deleteItem(input: {itemId: $item}) { __typename } }`},

@@ -37,6 +37,7 @@ var arguments = map[string]string{
 	"Scope.entities":             `(type: "thing")`,
 	"Scope.entity":               `(type: "thing", key: "walk")`,
 	"Scope.lookup":               `(index: "bySecret")`,
+	"Project.itemTags":           `(beginsWith: $word)`,
 	"Project.itemByExternalId":   `(externalId: $scanned)`,
 	"Project.keywordCompletions": `(prefix: "secret")`,
 
@@ -318,7 +319,7 @@ var ofSome = []string{
 }
 
 // unseen are mutations that change nothing which a snapshot shows, or nothing for some who may send them.
-var unseen = []string{"acceptProjectInvitation", "blockUser", "claimReviews", "dropScore", "endShares", "heartbeat", "openSharedNote", "signUploadPart", "unblockUser"}
+var unseen = []string{"acceptProjectInvitation", "blockUser", "claimReviews", "dropScore", "endShares", "heartbeat", "openSharedNote", "removeItemTags", "signUploadPart", "unblockUser"}
 
 // someSum is the SHA-256 of something.
 const someSum = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
