@@ -21,7 +21,7 @@ func Kinds() []dynamo.RowKind {
 	}
 	return []dynamo.RowKind{
 		kind("a score", keys.ScoresPrefixOfAll, keys.ScorePrefix, needsOfScore),
-		kind("a score among the public ones", keys.ScoresPrefixOfAll, keys.PublicScorePrefix, needsScore(keys.PublicScorePrefix)),
+		kind("a score among the public ones", keys.ScoresPrefixOfAll, keys.PublicScorePrefix, needsOfPublicScore),
 		kind("a score that a user keeps", keys.ScoresPrefixOfAll, keys.KeptPrefix, needsOfKept),
 		kind("the place of a score that a user keeps", keys.ScoresPrefixOfAll, keys.KeptAtPrefix, needsOfKeptAt),
 		kind("a snapshot", keys.ScoresPrefixOfAll, keys.SnapshotPrefix, needsOfSnapshot),
@@ -51,12 +51,19 @@ func needsOfScore(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
 	return needs, nil
 }
 
-// needsScore is the score that a key names behind the prefix.
-func needsScore(prefix string) func(dynamo.Key, dynamo.Item) ([]dynamo.Need, error) {
-	return func(key dynamo.Key, _ dynamo.Item) ([]dynamo.Need, error) {
-		ref, _, err := refOf(key, prefix, 0)
-		return []dynamo.Need{{What: "its score", Table: dynamo.ScoresTable, Key: ScoreKey(ref)}}, err
+// needsOfPublicScore is the score, and that this has its place where it is found by its title. That of another program need not have one.
+func needsOfPublicScore(key dynamo.Key, _ dynamo.Item) ([]dynamo.Need, error) {
+	ref, _, err := refOf(key, keys.PublicScorePrefix, 0)
+	its := dynamo.Need{What: "its score", Table: dynamo.ScoresTable, Key: ScoreKey(ref)}
+	found := its
+	found.What, found.Holds = "the place of its title in scores_by_title", func(row dynamo.Item) bool {
+		var s score.Score
+		if decodeScore(row, &s) != nil || s.Access != score.Public || s.Version == dynamo.FirstVersion && dynamo.TextOf(row, "_attempt") == "" {
+			return true // it is looked at by itself
+		}
+		return placeOf(&s) == place{dynamo.TextOf(row, dynamo.ScoresByTitle.PK), dynamo.TextOf(row, dynamo.ScoresByTitle.SK)}
 	}
+	return []dynamo.Need{its, found}, err
 }
 
 // needsOfKept is the place in the list of a score that is kept. The score itself may be gone.

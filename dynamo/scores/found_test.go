@@ -1,6 +1,7 @@
 package scores_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -83,6 +84,28 @@ func TestPlacesOfScoresFromBefore(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, scores.Indexing{Public: 2, Indexed: 1}, done)
 	assert.Equal(t, []string{"Postlude", "Prelude"}, foundIn(t, db, "p"))
+}
+
+// A check tells of a public score that is not where it is found.
+func TestACheckLooksAtThePlacesOfPublicScores(t *testing.T) {
+	t.Parallel()
+	w, db, _ := openWorldOfScores(t)
+	w.Make(score.Create{Title: "Prelude", Access: score.Public})
+	ref := w.Make(score.Create{Title: "Postlude", Access: score.Public}).Ref
+	check := dynamo.Checking{DB: db, Kinds: scores.Kinds(), Size: func(context.Context, string) (int64, bool, error) { return 0, true, nil }}
+	found, _, err := check.Walk(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, found)
+	moveAside(t, db, ref, "REMOVE public_letter, title_order", nil)
+	found, _, err = check.Walk(t.Context())
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	assert.Equal(t, []string{"the place of its title in scores_by_title"}, found[0].Lacks)
+	_, err = scores.Store{DB: db}.IndexScores(t.Context())
+	require.NoError(t, err)
+	found, _, err = check.Walk(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, found)
 }
 
 // A page is one Query and one batch per hundred. Publishing and renaming write as many rows as before.
