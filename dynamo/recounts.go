@@ -269,11 +269,21 @@ func CountOne(found map[string]int, of string) {
 
 // ScanAll reads some attributes of all rows of a table, and leaves the engine to others after each page.
 func (db *DB) ScanAll(ctx context.Context, t Table, names []string, each func(item Item) error) error {
+	return db.scanAll(ctx, t, names, func(item Item) error {
+		if err := db.readable(t, item); err != nil {
+			return err
+		}
+		return each(item)
+	})
+}
+
+// scanAll does the same, whatever the formats of the rows are.
+func (db *DB) scanAll(ctx context.Context, t Table, names []string, each func(item Item) error) error {
 	p := ProjectionOf(names...)
 	in := dynamodb.ScanInput{TableName: db.Table(t), ProjectionExpression: p.Expression, ExpressionAttributeNames: p.Names,
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	for {
-		last, err := db.ScanPage(ctx, t, &in, each)
+		last, err := db.scanPage(ctx, &in, each)
 		if err != nil || last == nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package entities
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/taggie/taggie/dynamo"
@@ -69,6 +68,7 @@ func (db Store) living(ctx context.Context, keys []dynamo.Key) ([]entity.Entity,
 type Indexing struct {
 	Entities int // that there are
 	Indexed  int // of them, which had none
+	Unread   dynamo.Unread
 }
 
 // IndexEntities gives the entities of scopes their place in the index of their scope, where they lack it: an earlier version of Taggie, or another
@@ -79,24 +79,13 @@ type Indexing struct {
 // _scope_type_key = <scope>:<type> on condition that it is there. Cost: 1 Scan per megabyte of the table, with a pause after each page; ⌈n/100⌉
 // BatchGetItem for the n scopes and projects of a page; 1 TransactWriteItems of 1 row for each entity without a place, concurrently within the bound.
 func (db Store) IndexEntities(ctx context.Context) (done Indexing, err error) {
-	var some []placed
 	scopes := map[string]bool{} // by id, whether there is such a scope: projects are none
-	err = db.ScanAll(ctx, dynamo.EntitiesMaster, []string{dynamo.EntitiesMaster.PK, dynamo.EntitiesMaster.SK, dynamo.EntitiesByScope.PK}, func(item dynamo.Item) error {
-		key, err := dynamo.KeyOf(item, dynamo.EntitiesMaster)
-		if err != nil {
-			return err
-		}
-		if some = append(some, placed{key, dynamo.TextOf(item, dynamo.EntitiesByScope.PK)}); len(some) < together {
-			return nil
-		}
-		err = db.place(ctx, some, scopes, &done)
-		some = some[:0]
-		return err
-	})
-	if err != nil {
-		return done, err
-	}
-	return done, db.place(ctx, some, scopes, &done)
+	names := []string{dynamo.EntitiesMaster.PK, dynamo.EntitiesMaster.SK, dynamo.EntitiesByScope.PK}
+	err = dynamo.WalkAll(ctx, db.DB, dynamo.EntitiesMaster, names, &done.Unread, func(key dynamo.Key, item dynamo.Item, p *placed) (bool, error) {
+		*p = placed{key, dynamo.TextOf(item, dynamo.EntitiesByScope.PK)}
+		return true, nil
+	}, func(some []placed) error { return db.place(ctx, some, scopes, &done) })
+	return done, err
 }
 
 // placed is a row, with the scope in whose index it is.
@@ -116,10 +105,13 @@ func (db Store) place(ctx context.Context, rows []placed, scopes map[string]bool
 	rows = slices.DeleteFunc(rows, func(p placed) bool { return !scopes[p.scope()] })
 	done.Entities += len(rows)
 	rows = slices.DeleteFunc(rows, func(p placed) bool { return p.in == p.scope() })
-	if err := errors.Join(db.Each(len(rows), func(i int) error { return db.indexEntity(ctx, rows[i]) })...); err != nil {
-		return err
+	for i, err := range db.Each(len(rows), func(i int) error { return db.indexEntity(ctx, rows[i]) }) {
+		if err == nil {
+			done.Indexed++
+		} else if err = done.Unread.Note(ctx, dynamo.EntitiesMaster, rows[i].key, err); err != nil {
+			return err
+		}
 	}
-	done.Indexed += len(rows)
 	return nil
 }
 

@@ -60,6 +60,7 @@ func (db Store) sets(ctx context.Context, author filetag.UserID, keys []dynamo.K
 type Indexing struct {
 	Sets    int // that there are
 	Indexed int // of them, which had no place
+	Unread  dynamo.Unread
 }
 
 // IndexSets gives sets their place in the index of their author, where they lack it: an earlier version of Taggie put them. It can be run again, beside
@@ -68,32 +69,25 @@ type Indexing struct {
 // Index: primary. Key: all rows, eventually consistent; tagId = #<file> AND valueHash = <author> on condition that it is there. Cost: 1 Scan per
 // megabyte of the table, with a pause after each page; 1 TransactWriteItems of 1 row for each set without a place, concurrently within the bound.
 func (db Store) IndexSets(ctx context.Context) (done Indexing, err error) {
-	var without []dynamo.Key
-	flush := func() error {
-		err := errors.Join(db.Each(len(without), func(i int) error { return db.indexSet(ctx, without[i]) })...)
-		if err == nil {
-			done.Indexed += len(without)
+	names := []string{dynamo.TagsTable.PK, dynamo.TagsTable.SK, dynamo.TagsByAuthor.PK}
+	err = dynamo.WalkAll(ctx, db.DB, dynamo.TagsTable, names, &done.Unread, func(key dynamo.Key, item dynamo.Item, without *dynamo.Key) (bool, error) {
+		if !strings.HasPrefix(key.PK, keys.FileIDPrefix) {
+			return false, nil
 		}
-		without = without[:0]
-		return err
-	}
-	err = db.ScanAll(ctx, dynamo.TagsTable, []string{dynamo.TagsTable.PK, dynamo.TagsTable.SK, dynamo.TagsByAuthor.PK}, func(item dynamo.Item) error {
-		key, err := dynamo.KeyOf(item, dynamo.TagsTable)
-		if err != nil || !strings.HasPrefix(key.PK, keys.FileIDPrefix) {
-			return err
+		done.Sets++
+		*without = key
+		return dynamo.TextOf(item, dynamo.TagsByAuthor.PK) != key.SK, nil
+	}, func(without []dynamo.Key) error {
+		for i, err := range db.Each(len(without), func(i int) error { return db.indexSet(ctx, without[i]) }) {
+			if err == nil {
+				done.Indexed++
+			} else if err = done.Unread.Note(ctx, dynamo.TagsTable, without[i], err); err != nil {
+				return err
+			}
 		}
-		if done.Sets++; dynamo.TextOf(item, dynamo.TagsByAuthor.PK) == key.SK {
-			return nil
-		}
-		if without = append(without, key); len(without) < dynamo.MaxBatchGet {
-			return nil
-		}
-		return flush()
+		return nil
 	})
-	if err != nil {
-		return done, err
-	}
-	return done, flush()
+	return done, err
 }
 
 // indexSet gives a set its place; one that is gone needs none.

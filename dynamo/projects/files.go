@@ -2,7 +2,6 @@ package projects
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/taggie/taggie/dynamo"
@@ -17,6 +16,7 @@ import (
 type FilesFollowed struct {
 	Files    int // of users, of which items of projects are made
 	Followed int // of them, whose rows did not say that they were imported
+	Unread   dynamo.Unread
 }
 
 // FollowFiles has servers follow the tags of files that were imported by a version of Taggie that did not. It can be run again, beside servers. What a
@@ -29,42 +29,31 @@ func (db Store) FollowFiles(ctx context.Context) (done FilesFollowed, err error)
 		in   string
 		file score.ItemRef
 	}
-	var some []use
-	flush := func() error {
-		followed := make([]bool, len(some))
-		err := errors.Join(db.Each(len(some), func(i int) (err error) {
-			followed[i], err = db.followFile(ctx, some[i].in, some[i].file)
-			return err
-		})...)
-		for _, is := range followed {
-			if is {
-				done.Followed++
-			}
-		}
-		some = some[:0]
-		return err
-	}
-	err = db.ScanAll(ctx, dynamo.EntitiesMaster, []string{dynamo.EntitiesMaster.PK, dynamo.EntitiesMaster.SK, "original"}, func(item dynamo.Item) error {
-		original := dynamo.TextOf(item, "original")
-		key, err := dynamo.KeyOf(item, dynamo.EntitiesMaster)
-		if err != nil || original == "" {
-			return err
-		}
-		id, err := parseOriginal(original)
+	names := []string{dynamo.EntitiesMaster.PK, dynamo.EntitiesMaster.SK, "original"}
+	err = dynamo.WalkAll(ctx, db.DB, dynamo.EntitiesMaster, names, &done.Unread, func(key dynamo.Key, item dynamo.Item, u *use) (bool, error) {
+		id, err := parseOriginal(dynamo.TextOf(item, "original"))
 		in := keys.Split(key.SK)[0]
 		if err != nil || project.ItemIDOf(project.ID(in), id.ExternalID()).ID != key.PK {
-			return nil //nolint:nilerr // it is no item of a project: entities of users have attributes as they like
+			return false, nil //nolint:nilerr // it is no item of a project: entities of users have attributes as they like
 		}
 		done.Files++
-		if some = append(some, use{in, score.RefOf(id)}); len(some) < dynamo.MaxBatchGet {
-			return nil
+		*u = use{in, score.RefOf(id)}
+		return true, nil
+	}, func(some []use) error {
+		followed := make([]bool, len(some))
+		for i, err := range db.Each(len(some), func(i int) (err error) {
+			followed[i], err = db.followFile(ctx, some[i].in, some[i].file)
+			return err
+		}) {
+			if followed[i] {
+				done.Followed++
+			} else if err = done.Unread.Note(ctx, dynamo.ScoresTable, uses.ItemKey(some[i].file), err); err != nil {
+				return err
+			}
 		}
-		return flush()
+		return nil
 	})
-	if err != nil {
-		return done, err
-	}
-	return done, flush()
+	return done, err
 }
 
 // followFile marks a file as imported, with the task that follows its tags; false when it is marked, or gone.

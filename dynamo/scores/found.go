@@ -88,48 +88,41 @@ func (db Store) FindPublicScores(ctx context.Context, begin string, w page.Windo
 type Indexing struct {
 	Public  int // scores that are public
 	Indexed int // scores that had no place, or a wrong one
+	Unread  dynamo.Unread
 }
 
-// IndexScores gives all public scores the places where they are found, and takes them from others. It can be run again, beside servers. A server of an
-// earlier version leaves places as they are: run it when all servers are updated.
+// IndexScores gives all public scores the places where they are found, and takes them from others. It can be run again, beside servers. Scores that cannot be read
+// stay as they are. A server of an earlier version leaves places as they are: run it when all servers are updated.
 //
 // Index: primary. Key: all rows, eventually consistent; o = sc:<owner> AND s = main:<score> on condition of its version. Cost: 1 Scan per megabyte of the
 // table, with a pause after each page; 1 BatchGetItem and 1 TransactWriteItems of 1 row for each score that lacks its place, concurrently within the bound.
 func (db Store) IndexScores(ctx context.Context) (done Indexing, err error) {
-	var lacking []score.Ref
-	flush := func() error {
-		err := errors.Join(db.Each(len(lacking), func(i int) error { return db.indexScore(ctx, lacking[i]) })...)
-		if err == nil {
-			done.Indexed += len(lacking)
-		}
-		lacking = lacking[:0]
-		return err
-	}
 	of := dynamo.ScoresByTitle
-	err = db.ScanAll(ctx, dynamo.ScoresTable, []string{dynamo.ScoresTable.PK, dynamo.ScoresTable.SK, "access", "data", "version", of.PK, of.SK}, func(item dynamo.Item) error {
-		key, err := dynamo.KeyOf(item, dynamo.ScoresTable)
-		if err != nil || !dynamo.KeyBegins(keys.ScoresPrefixOfAll, keys.ScorePrefix)(key) {
-			return err
+	names := []string{dynamo.ScoresTable.PK, dynamo.ScoresTable.SK, "access", "data", "version", of.PK, of.SK}
+	err = dynamo.WalkAll(ctx, db.DB, dynamo.ScoresTable, names, &done.Unread, func(key dynamo.Key, item dynamo.Item, lacking *score.Ref) (bool, error) {
+		if !dynamo.KeyBegins(keys.ScoresPrefixOfAll, keys.ScorePrefix)(key) {
+			return false, nil
 		}
 		var s score.Score
 		if err := decodeScore(item, &s); err != nil {
-			return err
+			return false, err
 		}
 		if s.Access == score.Public {
 			done.Public++
 		}
-		if (place{dynamo.TextOf(item, of.PK), dynamo.TextOf(item, of.SK)}) == placeOf(&s) {
-			return nil
+		*lacking = s.Ref
+		return (place{dynamo.TextOf(item, of.PK), dynamo.TextOf(item, of.SK)}) != placeOf(&s), nil
+	}, func(lacking []score.Ref) error {
+		for i, err := range db.Each(len(lacking), func(i int) error { return db.indexScore(ctx, lacking[i]) }) {
+			if err == nil {
+				done.Indexed++
+			} else if err = done.Unread.Note(ctx, dynamo.ScoresTable, ScoreKey(lacking[i]), err); err != nil {
+				return err
+			}
 		}
-		if lacking = append(lacking, s.Ref); len(lacking) < dynamo.MaxBatchGet {
-			return nil
-		}
-		return flush()
+		return nil
 	})
-	if err != nil {
-		return done, err
-	}
-	return done, flush()
+	return done, err
 }
 
 // indexTries is how often a score may change while it gets its place.

@@ -86,6 +86,25 @@ func TestPlacesOfScoresFromBefore(t *testing.T) {
 	assert.Equal(t, []string{"Postlude", "Prelude"}, foundIn(t, db, "p"))
 }
 
+// A score that cannot be read keeps no other one from its place.
+func TestIndexingGoesOnBehindAScoreThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w, db, _ := openWorldOfScores(t)
+	var refs []score.Ref
+	for _, title := range []string{"Prelude", "Postlude", "Partita"} {
+		refs = append(refs, w.Make(score.Create{Title: title, Access: score.Public}).Ref)
+		moveAside(t, db, refs[len(refs)-1], "REMOVE public_letter, title_order", nil)
+	}
+	row := dynamotest.RowsOf(t, db, dynamo.ScoresTable)[scores.ScoreKey(refs[1])]
+	row["data"] = dynamo.Str("of another program")
+	require.NoError(t, db.Transact(t.Context(), []dynamo.Action{{Table: dynamo.ScoresTable, Item: row}}, idempotency.Key{}))
+	done, err := scores.Store{DB: db}.IndexScores(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []int{2, 2, 1}, []int{done.Public, done.Indexed, done.Unread.Count})
+	assert.Equal(t, scores.ScoreKey(refs[1]), done.Unread.Rows[0].Key)
+	assert.Equal(t, []string{"Partita", "Prelude"}, foundIn(t, db, "p"))
+}
+
 // A check tells of a public score that is not where it is found.
 func TestACheckLooksAtThePlacesOfPublicScores(t *testing.T) {
 	t.Parallel()

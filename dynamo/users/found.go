@@ -89,48 +89,34 @@ func makeFound(u user.User) dynamo.Action {
 	return lock
 }
 
-// indexAtOnce is how many users are looked at together.
-const indexAtOnce = dynamo.MaxBatchGet
-
 // Indexing is what came of giving entries to users.
 type Indexing struct {
 	Users   int       // that there are
 	Indexed int       // of them, who had no entries
 	Taken   []user.ID // who got none, because the lock of their address is another user's
+	Unread  dynamo.Unread
 }
 
-// IndexUsers gives entries to all users that lack one. It can be run again, beside servers. A server of an earlier version can change an address
-// without making an entry: run it when all servers are updated.
+// IndexUsers gives entries to all users that lack one. It can be run again, beside servers. Users who cannot be read stay as they are. A server of an
+// earlier version can change an address without making an entry: run it when all servers are updated.
 //
 // Index: primary. Key: all rows, eventually consistent; EMAIL#<email>/UNIQUE_EMAILS of each user; USER#<id>/PROFILE on condition of its version.
 // Cost: 1 Scan per megabyte of the table, with a pause after each page; ⌈n/100⌉ BatchGetItem; 1 BatchGetItem and 1 TransactWriteItems of 2 rows for each
 // user without entries.
 func (db Store) IndexUsers(ctx context.Context) (done Indexing, err error) {
-	var some []listed
 	names := append(profileRows.Light(), dynamo.NotesTable.SK, dynamo.GSI2.SK)
-	err = db.ScanAll(ctx, dynamo.NotesTable, names, func(item dynamo.Item) error {
-		key, err := dynamo.KeyOf(item, dynamo.NotesTable)
-		if err != nil || key.SK != keys.ProfileSK {
-			return err
+	err = dynamo.WalkAll(ctx, db.DB, dynamo.NotesTable, names, &done.Unread, func(key dynamo.Key, item dynamo.Item, l *listed) (bool, error) {
+		if key.SK != keys.ProfileSK {
+			return false, nil
 		}
-		l := listed{byName: dynamo.TextOf(item, dynamo.GSI2.SK)}
+		l.byName = dynamo.TextOf(item, dynamo.GSI2.SK)
 		if err := decodeUser(item, &l.user); err != nil {
-			return err
+			return false, err
 		}
-		if done.Users++; l.user.Email == "" {
-			return nil
-		}
-		if some = append(some, l); len(some) < indexAtOnce {
-			return nil
-		}
-		err = db.index(ctx, some, &done)
-		some = some[:0]
-		return err
-	})
-	if err != nil {
-		return done, err
-	}
-	return done, db.index(ctx, some, &done)
+		done.Users++
+		return l.user.Email != "", nil
+	}, func(some []listed) error { return db.index(ctx, some, &done) })
+	return done, err
 }
 
 // listed is a user with the entries that the rows have.
@@ -152,7 +138,10 @@ func (db Store) index(ctx context.Context, users []listed, done *Indexing) error
 	errs := db.BatchGet(ctx, wants)
 	for i, l := range users {
 		if err := errs[i]; err != nil && !errors.Is(err, dynamo.ErrMissing) {
-			return err
+			if err = done.Unread.Note(ctx, dynamo.NotesTable, wants[i].Key, err); err != nil {
+				return err
+			}
+			continue
 		}
 		if l.byName == byName(l.user) && l.byEmail == byEmail(l.user) {
 			continue
@@ -163,7 +152,9 @@ func (db Store) index(ctx context.Context, users []listed, done *Indexing) error
 		case errors.Is(err, user.ErrEmailTaken):
 			done.Taken = append(done.Taken, l.user.ID)
 		case !fault.Is(err, fault.NotFound): // it was erased meanwhile
-			return err
+			if err = done.Unread.Note(ctx, dynamo.NotesTable, ProfileKey(l.user.ID), err); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

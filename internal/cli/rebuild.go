@@ -99,7 +99,7 @@ func rebuildUsers(ctx context.Context, t *Terminal) error {
 		for _, id := range done.Taken {
 			err = errors.Join(err, fmt.Errorf("user %s is not listed: the address belongs to another user; let the user change it", id))
 		}
-		return errors.Join(err, printed)
+		return errors.Join(err, printed, done.Unread.Err())
 	})
 }
 
@@ -108,11 +108,11 @@ func rebuildArchives(ctx context.Context, t *Terminal) error {
 		owned, err := entities.Store{DB: s.DB}.IndexEntities(ctx)
 		_, printed := fmt.Fprintf(t.Stdout, "Looked at %d entities. %d of them were not in the list of their scope.\n", owned.Entities, owned.Indexed)
 		if err = errors.Join(err, printed); err != nil {
-			return err
+			return errors.Join(err, owned.Unread.Err())
 		}
 		put, err := filetags.Store{DB: s.DB}.IndexSets(ctx)
 		_, printed = fmt.Fprintf(t.Stdout, "Looked at %d sets of tags on items. %d of them were not in the list of their author.\n", put.Sets, put.Indexed)
-		return errors.Join(err, printed)
+		return errors.Join(err, printed, owned.Unread.Err(), put.Unread.Err())
 	})
 }
 
@@ -120,7 +120,7 @@ func rebuildScores(ctx context.Context, t *Terminal) error {
 	return withStores(ctx, t, func(s *app.Stores) error {
 		done, err := scores.Store{DB: s.DB}.IndexScores(ctx)
 		_, printed := fmt.Fprintf(t.Stdout, "Looked at %d public scores. %d scores were not where they are found.\n", done.Public, done.Indexed)
-		return errors.Join(err, printed)
+		return errors.Join(err, printed, done.Unread.Err())
 	})
 }
 
@@ -128,7 +128,7 @@ func rebuildTags(ctx context.Context, t *Terminal) error {
 	return withStores(ctx, t, func(s *app.Stores) error {
 		done, err := projects.Store{DB: s.DB}.FollowFiles(ctx)
 		_, printed := fmt.Fprintf(t.Stdout, "Looked at %d files of projects. %d of them get the tags by which they are found from running servers.\n", done.Files, done.Followed)
-		return errors.Join(err, printed)
+		return errors.Join(err, printed, done.Unread.Err())
 	})
 }
 
