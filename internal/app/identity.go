@@ -1,12 +1,15 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/taggie/taggie/internal/auth"
 	"github.com/taggie/taggie/internal/config"
 	"github.com/taggie/taggie/internal/demo"
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi"
 )
 
@@ -34,14 +37,28 @@ func (a *Application) identify(o *httpapi.Options) error {
 		o.Auth = oidc
 		o.Ready = append(o.Ready, httpapi.Check{Name: "issuer", Check: oidc.Ready})
 	}
+	if cfg := a.Cfg; cfg.OIDCClientID != "" {
+		o.Issuer = auth.NewClient(auth.ClientOptions{
+			Issuer: cfg.OIDCIssuer, ID: cfg.OIDCClientID, Secret: string(cfg.OIDCClientSecret.Secret), Scopes: cfg.OIDCScopes, Audiences: cfg.OIDCAudience,
+		}, a.Stores.Clock.Agreed)
+	}
 	return nil
 }
 
-// session is what pages of the embedded server are signed in with.
-func (a *Application) session(context.Context) (httpapi.Session, error) {
+// session is what pages of the embedded server are signed in with: as the demo user, or as somebody else of the demo data.
+func (a *Application) session(_ context.Context, email string) (httpapi.Session, error) {
 	const ttl = 12 * time.Hour
-	token, err := a.Local.Mint(Person(demo.Email, demo.Name, "", false), ttl)
-	return httpapi.Session{Token: token, User: httpapi.SessionUser{Email: demo.Email, Name: demo.Name}, ExpiresAt: time.Now().Add(ttl)}, err
+	var people []httpapi.SessionUser
+	for _, p := range demo.People() {
+		people = append(people, httpapi.SessionUser{Email: p.Email, Name: p.Name})
+	}
+	i := slices.IndexFunc(people, func(p httpapi.SessionUser) bool { return p.Email == cmp.Or(email, demo.Email) })
+	if i < 0 {
+		return httpapi.Session{}, fault.New(fault.NotFound, "the demo data has nobody with this address")
+	}
+	user := people[i]
+	token, err := a.Local.Mint(Person(user.Email, user.Name, "", false), ttl)
+	return httpapi.Session{Token: token, User: user, ExpiresAt: time.Now().Add(ttl), People: people}, err
 }
 
 // Person is somebody for whom the embedded issuer vouches.

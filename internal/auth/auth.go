@@ -9,8 +9,10 @@
 // Three sources of keys exist: [NewOIDC] (an issuer's published keys),
 // [NewStatic] (configured keys) and [NewLocal] (the server's own).
 //
+// [Client] is Taggie as a client of an issuer: it signs people in to pages.
+//
 // The claims that count are iss, sub, aud, exp, nbf, iat, email,
-// email_verified, and roles: an array of strings (or a string of words)
+// email_verified (or xms_edov), and roles: an array of strings (or a string of words)
 // that makes its bearer an administrator when it contains "admin".
 package auth
 

@@ -42,7 +42,7 @@ func identify(claims jwt.MapClaims) (viewer.Identity, error) {
 		Issuer:        issuer,
 		Subject:       subject,
 		Email:         email,
-		EmailVerified: email != "" && truth(claims["email_verified"]),
+		EmailVerified: email != "" && verified(claims),
 		Admin:         slices.Contains(words(claims["roles"]), adminRole),
 		IssuedAt:      issuedAt,
 		ExpiresAt:     expires.Time,
@@ -51,6 +51,15 @@ func identify(claims jwt.MapClaims) (viewer.Identity, error) {
 
 func validSubject(subject string) bool {
 	return subject != "" && len(subject) <= maxSubject && !strings.ContainsFunc(subject, unicode.IsControl)
+}
+
+// verified reports whether the issuer vouches for the address. Microsoft Entra has a claim of its own for that, which counts where the standard
+// one is missing.
+func verified(claims jwt.MapClaims) bool {
+	if claim, found := claims["email_verified"]; found {
+		return truth(claim)
+	}
+	return truth(claims["xms_edov"])
 }
 
 // truth accepts true and "true": some issuers send email_verified as text.

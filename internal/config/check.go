@@ -173,6 +173,14 @@ func (c *checker) identity(config Config) {
 		if !c.set("TAGGIE_OIDC_AUDIENCE") {
 			c.add("TAGGIE_OIDC_AUDIENCE", "required with TAGGIE_OIDC_ISSUER: the audience that tokens for this server name")
 		}
+	} else if c.set("TAGGIE_OIDC_CLIENT_ID") {
+		c.add("TAGGIE_OIDC_ISSUER", "required with TAGGIE_OIDC_CLIENT_ID: the issuer at which people sign in")
+	}
+	if c.set("TAGGIE_OIDC_CLIENT_SECRET") && !c.set("TAGGIE_OIDC_CLIENT_ID") {
+		c.add("TAGGIE_OIDC_CLIENT_ID", "required with TAGGIE_OIDC_CLIENT_SECRET: the client whose secret it is")
+	}
+	if !slices.Contains(strings.Fields(config.OIDCScopes), "openid") {
+		c.add("TAGGIE_OIDC_SCOPES", "expected scopes separated by blanks with openid among them, such as: openid profile email")
 	}
 	if c.set("TAGGIE_OIDC_ISSUER") || c.set("TAGGIE_JWT_KEY") {
 		return

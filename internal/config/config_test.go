@@ -161,6 +161,10 @@ func TestProblems(t *testing.T) {
 		"issuer without audience":    {[]string{"TAGGIE_OIDC_ISSUER=https://id.example"}, "TAGGIE_OIDC_AUDIENCE", "required"},
 		"audience without issuer":    {[]string{"TAGGIE_OIDC_AUDIENCE=web"}, "TAGGIE_OIDC_AUDIENCE", "TAGGIE_OIDC_ISSUER"},
 		"empty audience":             {[]string{"TAGGIE_OIDC_ISSUER=https://id.example", "TAGGIE_OIDC_AUDIENCE=web,"}, "TAGGIE_OIDC_AUDIENCE", "none of them empty"},
+		"client without issuer":      {[]string{"TAGGIE_OIDC_CLIENT_ID=pages"}, "TAGGIE_OIDC_ISSUER", "required with TAGGIE_OIDC_CLIENT_ID"},
+		"secret without client":      {[]string{"TAGGIE_OIDC_ISSUER=https://id.example", "TAGGIE_OIDC_AUDIENCE=web", "TAGGIE_OIDC_CLIENT_SECRET=x"}, "TAGGIE_OIDC_CLIENT_ID", "required"},
+		"secret of two words":        {[]string{"TAGGIE_OIDC_ISSUER=https://id.example", "TAGGIE_OIDC_AUDIENCE=web", "TAGGIE_OIDC_CLIENT_ID=pages", "TAGGIE_OIDC_CLIENT_SECRET=x y"}, "TAGGIE_OIDC_CLIENT_SECRET", "without blanks"},
+		"scopes without openid":      {[]string{"TAGGIE_OIDC_SCOPES=profile email"}, "TAGGIE_OIDC_SCOPES", "openid"},
 		"issuer over http":           {[]string{"TAGGIE_OIDC_ISSUER=http://id.example", "TAGGIE_OIDC_AUDIENCE=web"}, "TAGGIE_OIDC_ISSUER", "https"},
 		"issuer with a query":        {[]string{"TAGGIE_OIDC_ISSUER=https://id.example/?tenant=x", "TAGGIE_OIDC_AUDIENCE=web"}, "TAGGIE_OIDC_ISSUER", "without user"},
 		"issuer with a password":     {[]string{"TAGGIE_OIDC_ISSUER=https://u:hunter2@id.example", "TAGGIE_OIDC_AUDIENCE=web"}, "TAGGIE_OIDC_ISSUER", "without user"},
@@ -238,15 +242,17 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	c, err := config.Load([]string{
 		"TAGGIE_SECRET=" + secret32, "TAGGIE_REDIS_URL=redis://u:hunter2hunter2@h",
 		"TAGGIE_JWT_KEY=HS256:c2VjcmV0LWtleS1zZWNyZXQta2V5LXNlY3JldC1rZXk=",
+		"TAGGIE_OIDC_ISSUER=https://id.example", "TAGGIE_OIDC_AUDIENCE=web", "TAGGIE_OIDC_CLIENT_ID=pages", "TAGGIE_OIDC_CLIENT_SECRET=GOCSPX-x",
 	})
 	require.NoError(t, err)
+	assert.Equal(t, "GOCSPX-x", string(c.OIDCClientSecret.Secret))
 	encoded, err := json.Marshal(c)
 	require.NoError(t, err)
 	var logged strings.Builder
 	slog.New(slog.NewTextHandler(&logged, nil)).Info("config", "all", c, "key", c.JWTKeys[0], "secret", c.Secrets[0])
 	for _, text := range []string{fmt.Sprintf("%v %+v %#v", c, c, c), string(encoded), logged.String()} {
 		assert.Contains(t, text, "[secret]")
-		for _, leak := range []string{secret32, "hunter2", "secret-key", fmt.Sprint([]byte("secret-key"))[1:20]} {
+		for _, leak := range []string{secret32, "hunter2", "GOCSPX", "secret-key", fmt.Sprint([]byte("secret-key"))[1:20]} {
 			assert.NotContains(t, text, leak)
 		}
 	}

@@ -30,3 +30,15 @@ func (s *Secret) UnmarshalText(text []byte) error {
 	*s = Secret(text)
 	return nil
 }
+
+// ClientSecret is a secret that an issuer has chosen, and so of any length.
+type ClientSecret struct{ Secret }
+
+// UnmarshalText takes the secret as it is written.
+func (s *ClientSecret) UnmarshalText(text []byte) error {
+	if strings.ContainsAny(string(text), " \t\r\n") {
+		return expectation("expected the secret of the client as the issuer shows it, without blanks")
+	}
+	s.Secret = Secret(text)
+	return nil
+}

@@ -16,6 +16,18 @@ var people = []person{
 	{"Søren Ødegård", "soren@example.org"},
 }
 
+// Person is somebody of the demo data.
+type Person struct{ Name, Email string }
+
+// People returns those who are in the smallest set, the demo user first: who manages the projects, and two who label.
+func People() []Person {
+	all := make([]Person, small.people)
+	for i := range all {
+		all[i] = Person{Name: people[i].name, Email: people[i].email}
+	}
+	return all
+}
+
 // topic is what a note can be about: a title is a task and perhaps a qualifier, a content a few details and perhaps a
 // list of items.
 type topic struct {

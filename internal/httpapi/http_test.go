@@ -299,7 +299,7 @@ func TestSession(t *testing.T) {
 	expires := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	s := newServer(t, func(o *Options) {
 		o.AllowedOrigins = []string{"https://app.example.com"}
-		o.Session = func(context.Context) (Session, error) {
+		o.Session = func(context.Context, string) (Session, error) {
 			return Session{Token: "t", User: SessionUser{Email: "demo@example.com", Name: "Demo"}, ExpiresAt: expires}, nil
 		}
 	})

@@ -58,10 +58,12 @@ type Options struct {
 	Console  http.Handler // serves everything that is no route of ours
 	// PathPrefix is the path below which everything is served, such as "/taggie", besides what is asked on the machine itself; see [below].
 	PathPrefix string
-	// Session makes the session of the demo user that GET /session hands to pages of this machine; nil without a local
-	// issuer.
-	Session func(context.Context) (Session, error)
-	Ready   []Check
+	// Session makes the session of a person of the demo data, by an e-mail address, or of the demo user for "", which GET /session hands to pages
+	// of this machine; nil without a local issuer. Fault: NotFound for anybody else.
+	Session func(ctx context.Context, email string) (Session, error)
+	// Issuer signs people in to our pages where there is no local issuer; nil if pages have to be given tokens.
+	Issuer Issuer
+	Ready  []Check
 	// MetricsElsewhere leaves out /metrics: it has an address of its own.
 	MetricsElsewhere bool
 	// Writable is asked before a mutation begins; nil where nothing speaks against it. Faults: Unavailable with the reason.
@@ -130,7 +132,7 @@ func New(o Options) (http.Handler, error) {
 	streams := &streamer{live}
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", plain(inPlace(sockets.or(streams.or(requests)))))
-	mux.Handle("/session", plain(only(session(o), http.MethodGet)))
+	mux.Handle("/session", plain(session(o)))
 	mux.Handle("/healthz", plain(only(http.HandlerFunc(healthy), http.MethodGet, http.MethodHead)))
 	mux.Handle("/readyz", plain(only(ready(o.Ready, o.Log), http.MethodGet, http.MethodHead)))
 	if o.MetricsElsewhere {

@@ -176,7 +176,7 @@ func TestTimeIsUpBeforeTheFirstRead(t *testing.T) {
 
 func TestDynamoExtension(t *testing.T) {
 	const want = `{"calls":1,"keys":1,"consumedCapacity":0.5,"retries":2,"operations":{"BatchGetItem":1}}`
-	s := newServer(t, func(o *Options) { o.Session = func(context.Context) (Session, error) { return Session{}, nil } })
+	s := newServer(t, func(o *Options) { o.Session = func(context.Context, string) (Session, error) { return Session{}, nil } })
 
 	a := s.ask(`{ viewer { name } }`, nil, "Taggie-Extensions", "cost, Dynamo")
 	assert.JSONEq(t, want, string(a.Extensions["dynamo"]))

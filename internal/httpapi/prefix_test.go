@@ -19,7 +19,7 @@ func TestEverythingIsBelowThePrefix(t *testing.T) {
 	s := newServer(t, func(o *Options) {
 		o.PathPrefix = "/apps/taggie"
 		o.Console = console.Handler(console.Options{PathPrefix: o.PathPrefix})
-		o.Session = func(context.Context) (Session, error) { return Session{Token: "x", ExpiresAt: time.Now()}, nil }
+		o.Session = func(context.Context, string) (Session, error) { return Session{Token: "x", ExpiresAt: time.Now()}, nil }
 		o.LocalOnly = true
 	})
 	for _, test := range []struct {

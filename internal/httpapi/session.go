@@ -6,14 +6,16 @@ import (
 	"time"
 
 	"github.com/taggie/taggie/graph/model"
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 )
 
-// Session is what a page of this machine needs to sign in as the demo user.
+// Session is what a page of this machine needs to sign in as a person of the demo data.
 type Session struct {
-	Token     string      `json:"token"`
-	User      SessionUser `json:"user"`
-	ExpiresAt time.Time   `json:"expiresAt"`
+	Token     string        `json:"token"`
+	User      SessionUser   `json:"user"`
+	ExpiresAt time.Time     `json:"expiresAt"`
+	People    []SessionUser `json:"people,omitempty"` // who else can be signed in
 }
 
 // SessionUser is for whom a session is.
@@ -22,20 +24,31 @@ type SessionUser struct {
 	Name  string `json:"name"`
 }
 
-// session hands out sessions, if there is a local issuer, to pages that this server itself has sent to this machine.
+// session tells pages how they sign in.
 func session(o Options) http.Handler {
+	switch {
+	case o.Session != nil:
+		return only(localSession(o), http.MethodGet)
+	case o.Issuer != nil:
+		return only(issuer{o}, http.MethodGet, http.MethodPost)
+	}
+	return only(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		writeError(w, r, http.StatusNotFound, refusal.Of(model.ErrorCodeNotFound, "there is no local issuer: bring a token"))
+	}), http.MethodGet)
+}
+
+// localSession hands out sessions to pages that this server itself has sent to this machine.
+func localSession(o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case o.Session == nil:
-			writeError(w, r, http.StatusNotFound, refusal.Of(model.ErrorCodeNotFound, "there is no local issuer: bring a token"))
-			return
-		case !loopback(r.Host) || !sameOrigin(r) || forwarded(r):
+		if !loopback(r.Host) || !sameOrigin(r) || forwarded(r) {
 			writeError(w, r, http.StatusForbidden, refusal.Of(model.ErrorCodeForbidden, "sessions are for pages of this server on this machine"))
 			return
 		}
-		s, err := o.Session(r.Context())
+		s, err := o.Session(r.Context(), r.URL.Query().Get("email"))
 		if err != nil {
-			o.Log.ErrorContext(r.Context(), "make a session", "error", err)
+			if !fault.Is(err, fault.NotFound) {
+				o.Log.ErrorContext(r.Context(), "make a session", "error", err)
+			}
 			writeError(w, r, 0, err)
 			return
 		}
