@@ -47,3 +47,15 @@ onBoard('a manager makes a link, somebody new joins by it, and then it is taken 
   assert.deepEqual(other.complaints(), []);
   await other.context.close();
 });
+
+onBoard('on an embedded server one is somebody else of the demo data by a choice', {}, async ({ page, project }) => {
+  const who = (name) => page.getByRole('banner', { name: 'Session' }).getByText(`Signed in as ${name} (demo)`).waitFor({ timeout: WAIT_MS });
+  await who('Ada Example');
+  await page.getByLabel('Demo user').focus();
+  await page.keyboard.type('Jos');
+  await who('José Muñoz');
+  await page.getByRole('banner', { name: 'Project' }).getByRole('button', { name: /^(Town archive|Postcards)/ }).waitFor({ timeout: WAIT_MS });
+  assert.ok(!(await page.locator('body').innerText()).includes(project.name), 'José is no member of the project');
+  await page.reload();
+  await who('José Muñoz');
+});

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { describeToken, readToken } from './session.js';
 
 /**
- * The slim bar above a page: who is signed in, an own token, links to other pages, and whether answers show their cost.
+ * The slim bar above a page: who is signed in, how to sign in or out, links to other pages, and whether answers show their cost.
  *
  * @param {{session: ReturnType<typeof import('./session.js').createSession>, links: {href: string, text: string}[], withCost?: boolean}} props
  */
@@ -39,14 +39,30 @@ export function SessionBar({ session, links, withCost = true }) {
               Use demo user
             </button>
           )}
-          {(state.mode === 'own' || (state.mode === 'demo' && state.demo)) && (
+          {state.mode === 'demo' && state.demo?.people?.length > 1 && (
+            <select aria-label="Demo user" value={state.demo.user.email} onChange={(event) => session.usePerson(event.target.value)}>
+              {state.demo.people.map(({ email, name }) => (
+                <option key={email} value={email}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          )}
+          {state.issuer && (!state.signed || state.ended) && (
+            <button type="button" onClick={session.signIn}>
+              Sign in
+            </button>
+          )}
+          {(state.mode === 'own' || (state.mode === 'demo' && state.demo) || state.signed) && (
             <button type="button" onClick={session.signOut}>
               Sign out
             </button>
           )}
-          <button ref={opener} type="button" aria-expanded={editing} aria-controls="own-token" onClick={() => setEditing(!editing)}>
-            Use own token
-          </button>
+          {!state.issuer && (
+            <button ref={opener} type="button" aria-expanded={editing} aria-controls="own-token" onClick={() => setEditing(!editing)}>
+              Use own token
+            </button>
+          )}
           {withCost && (
             <label className="bar-check" title="Asks for what each answer cost: DynamoDB calls, keys and capacity units, and your budget">
               <input type="checkbox" checked={state.cost} onChange={(event) => session.setCost(event.target.checked)} />
@@ -55,7 +71,7 @@ export function SessionBar({ session, links, withCost = true }) {
           )}
         </div>
       </div>
-      {editing && (
+      {editing && !state.issuer && (
         <TokenForm
           onUse={(token) => {
             session.useToken(token);
@@ -81,6 +97,14 @@ function Who({ state }) {
     return (
       <>
         Signed in as <strong>{state.demo.user?.name || state.demo.user?.email || 'a demo user'}</strong> (demo)
+      </>
+    );
+  }
+  if (state.ended) return 'Your session has ended: sign in.';
+  if (state.signed) {
+    return (
+      <>
+        Signed in as <strong>{state.signed.name || state.signed.email || 'somebody'}</strong>
       </>
     );
   }

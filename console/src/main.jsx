@@ -13,8 +13,9 @@ import { ExplorerKeys } from './ExplorerKeys.jsx';
 import { FillVariables } from './FillVariables.jsx';
 import { FollowSystemTheme } from './FollowSystemTheme.jsx';
 import { SessionBar } from './SessionBar.jsx';
+import { watchTyping } from './typing.js';
 
-const session = createSession();
+const session = createSession({ isBusy: watchTyping(document) });
 session.start();
 const ask = createAsk(session);
 const plugins = [HISTORY_PLUGIN, explorerPlugin()];

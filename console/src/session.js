@@ -1,29 +1,38 @@
 // Who the page signs requests as, and which extras it asks for.
 //
-// A server with a local issuer (the embedded mode) answers GET /session with a token for the demo user; any other server
-// answers 404, and the visitor brings a token. An own token lives in sessionStorage: it ends with the browser tab.
+// GET /session says how one signs in. A server with a local issuer (the embedded mode) answers with a token for the demo user, and who else
+// there is. A server whose people sign in at another issuer (./issuer.js) says how to begin there. Any other server answers 404, and the
+// visitor brings a token: it lives in sessionStorage, and ends with the browser tab.
+
+import { claimsOf, createIssuer, onSignOut, takeReturn, wasSignedIn } from './issuer.js';
 
 const RENEW_BEFORE_MS = 60_000;
 const RETRY_MS = 10_000;
 const MAX_TIMER_MS = 2 ** 31 - 1; // a longer delay makes setTimeout fire at once
 
-const keys = { mode: 'taggie:mode', token: 'taggie:token', cost: 'taggie:cost' };
+const keys = { mode: 'taggie:mode', token: 'taggie:token', cost: 'taggie:cost', person: 'taggie:person' };
 
 /**
  * @typedef {object} Session
  * @property {boolean} loaded   the server has been asked for a session
- * @property {'demo'|'own'|'anonymous'} mode
- * @property {{token: string, user: {name?: string, email?: string}, expiresAt: string}|null} demo  null: no local issuer
+ * @property {'demo'|'own'|'issuer'|'anonymous'} mode
+ * @property {{token: string, user: {name?: string, email?: string}, expiresAt: string, people?: {name: string, email: string}[]}|null} demo  null: no local issuer
+ * @property {string} person    the address of who was chosen in place of the demo user, or ''
  * @property {string} token     the visitor's own token
+ * @property {import('./issuer.js').Configuration|null} issuer  null: nobody signs in at an issuer
+ * @property {import('./issuer.js').Signed|null} signed  who is signed in at the issuer
+ * @property {boolean} ended    the token of who is signed in has expired
  * @property {boolean} cost     ask for the extensions "dynamo" and "cost"
- * @property {string} problem   why the demo session could not be renewed, or ''
+ * @property {string} problem   why there is no session, or ''
  */
 
-/** Creates the session store; start() asks the server. */
-export function createSession({ storage = window.sessionStorage, fetch = window.fetch.bind(window), url = 'session' } = {}) {
+/** Creates the session store; start() asks the server. `isBusy` says whether leaving the page would lose something. */
+export function createSession({ storage = window.sessionStorage, fetch = window.fetch.bind(window), url = 'session', browser = globalThis.window, isBusy = /** @type {() => boolean} */ (() => false), sign = createIssuer } = {}) {
   const token = storage.getItem(keys.token) ?? '';
   let timer;
   let renewal;
+  let issuer; // what signs in there
+  let arrival = browser ? takeReturn(browser) : null;
   const listeners = new Set();
 
   /** @type {Session} */
@@ -31,7 +40,11 @@ export function createSession({ storage = window.sessionStorage, fetch = window.
     loaded: false,
     mode: storage.getItem(keys.mode) ?? 'demo',
     demo: null,
+    person: storage.getItem(keys.person) ?? '',
     token,
+    issuer: null,
+    signed: null,
+    ended: false,
     cost: storage.getItem(keys.cost) === 'on',
     problem: '',
   };
@@ -42,29 +55,79 @@ export function createSession({ storage = window.sessionStorage, fetch = window.
     for (const listener of listeners) listener();
   }
 
-  async function ask() {
-    const response = await fetch(url, { headers: { accept: 'application/json' }, cache: 'no-store', credentials: 'same-origin' });
-    if (response.status === 404 || response.status === 204) return null;
+  async function ask(person = storage.getItem(keys.person) ?? '') {
+    const response = await fetch(person ? `${url}?email=${encodeURIComponent(person)}` : url, { headers: { accept: 'application/json' }, cache: 'no-store', credentials: 'same-origin' });
+    if (person && [404, 422].includes(response.status)) {
+      storage.removeItem(keys.person); // another server is at this address now
+      return ask('');
+    }
+    if (response.status === 404 || response.status === 204) return demo(null, '');
     if (!response.ok) throw new Error(`the server answered ${response.status}`);
-    const demo = await response.json();
-    if (!demo?.token) throw new Error('the server answered without a token');
-    return demo;
+    const answer = await response.json();
+    if (answer?.provider) return begin(answer, Date.parse(response.headers.get('date') ?? '') - Date.now());
+    if (!answer?.token) throw new Error('the server answered without a token');
+    return demo(answer, person);
   }
 
-  /** Fetches the demo session; several callers share one request. Never rejects. */
+  function demo(answer, person) {
+    const cost = storage.getItem(keys.cost);
+    if (answer) schedule(Math.max(Date.parse(answer.expiresAt) - Date.now() - RENEW_BEFORE_MS, RETRY_MS));
+    return { loaded: true, demo: answer, person, problem: '', cost: cost === null ? answer !== null : cost === 'on' };
+  }
+
+  /** Begins with an issuer: completes the sign-in from which the browser comes, or signs in silently who was signed in before. */
+  async function begin(configuration, ahead) {
+    issuer = sign(configuration, { browser, fetch, ahead: ahead || 0 });
+    onSignOut(browser, () => state.signed && forget());
+    storage.removeItem(keys.token);
+    const change = { loaded: true, mode: 'issuer', token: '', issuer: configuration, problem: '' };
+    if (arrival) {
+      const returned = arrival;
+      arrival = null;
+      return issuer.complete(returned).then(
+        (signed) => ({ ...change, ...hold(signed) }),
+        (trouble) => ({ ...change, problem: trouble.message }),
+      );
+    }
+    return wasSignedIn(browser) ? goSilently() : change;
+  }
+
+  /** Leaves by a redirect that comes back without asking anything. Nothing follows: the page ends here. */
+  async function goSilently() {
+    await issuer.begin({ silent: true });
+    return new Promise(() => {});
+  }
+
+  /** Keeps who is signed in, and sees to the next token. */
+  function hold(signed) {
+    const left = signed.expiresAt - Date.now();
+    schedule(Math.max(left - Math.min(RENEW_BEFORE_MS, left / 2), 0));
+    return { signed, ended: false, problem: '' };
+  }
+
+  /** Gets the next token of who is signed in: by the refresh token, or else by a redirect when that loses nothing. */
+  async function prolong() {
+    const { signed } = state;
+    if (!signed || state.ended) return {};
+    const next = signed.refresh ? await issuer.refresh(signed).catch(() => undefined) : null;
+    if (state.signed !== signed) return {}; // signed out meanwhile
+    if (next) return hold(next);
+    const left = signed.expiresAt - Date.now();
+    if (next === null && !isBusy()) return goSilently();
+    if (left <= 0) return { ended: true };
+    schedule(Math.min(left, RETRY_MS));
+    return { signed: next === null ? { ...signed, refresh: undefined } : signed };
+  }
+
+  /** Fetches the next session; several callers share one request. Never rejects. */
   function renew() {
-    renewal ??= ask()
-      .then(
-        (demo) => {
-          const cost = storage.getItem(keys.cost);
-          return { loaded: true, demo, problem: '', cost: cost === null ? demo !== null : cost === 'on' };
-        },
-        (error) => ({ loaded: true, problem: `No session: ${error.message}` }),
-      )
+    renewal ??= (issuer ? prolong() : ask())
+      .catch((error) => {
+        schedule(RETRY_MS);
+        return { loaded: true, problem: `No session: ${error.message}` };
+      })
       .then((change) => {
         renewal = undefined; // first of all: a listener may ask again
-        if (change.problem) schedule(RETRY_MS);
-        else if (change.demo) schedule(Math.max(Date.parse(change.demo.expiresAt) - Date.now() - RENEW_BEFORE_MS, RETRY_MS));
         set(change);
       });
     return renewal;
@@ -76,14 +139,18 @@ export function createSession({ storage = window.sessionStorage, fetch = window.
     if (!Number.isNaN(delay)) timer = setTimeout(renew, Math.min(delay, MAX_TIMER_MS));
   }
 
-  // A laptop that slept has missed the timer, so each request looks at the clock as well.
+  // A laptop that slept has missed the timer, so each request looks at the clock as well. It never leaves the page: that would lose the request.
   function stale() {
-    return state.demo !== null && Date.parse(state.demo.expiresAt) - Date.now() <= RENEW_BEFORE_MS / 2;
+    const soon = Date.now() + RENEW_BEFORE_MS / 2;
+    if (state.mode === 'demo') return state.demo !== null && Date.parse(state.demo.expiresAt) <= soon;
+    return Boolean(state.signed?.refresh && !state.ended && state.signed.expiresAt <= Date.now());
   }
 
+  const bearers = { own: () => state.token, demo: () => state.demo?.token, issuer: () => state.signed?.token, anonymous: () => '' };
+
   async function authorization() {
-    if (!state.loaded || (state.mode === 'demo' && stale())) await renew();
-    const bearer = state.mode === 'own' ? state.token : state.mode === 'demo' ? state.demo?.token : '';
+    if (!state.loaded || stale()) await renew();
+    const bearer = bearers[state.mode]();
     return bearer ? { Authorization: `Bearer ${bearer}` } : {};
   }
 
@@ -92,6 +159,12 @@ export function createSession({ storage = window.sessionStorage, fetch = window.
     if (token) storage.setItem(keys.token, token);
     else storage.removeItem(keys.token);
     set({ mode, token });
+  }
+
+  /** Forgets who was signed in at the issuer. */
+  function forget() {
+    clearTimeout(timer);
+    set({ signed: null, ended: false, problem: '' });
   }
 
   return {
@@ -109,8 +182,20 @@ export function createSession({ storage = window.sessionStorage, fetch = window.
       return state.cost ? { ...signed, 'Taggie-Extensions': 'dynamo, cost' } : signed;
     },
     useDemo: () => choose('demo'),
+    /** Signs in as somebody of the demo data. */
+    async usePerson(email) {
+      await renewal;
+      storage.setItem(keys.person, email);
+      await renew();
+    },
     useToken: (text) => choose('own', text),
-    signOut: () => choose('anonymous'),
+    /** Leaves for the issuer, where the user signs in. */
+    signIn: () => issuer.begin().catch((trouble) => set({ problem: trouble.message })),
+    signOut() {
+      if (!issuer) return choose('anonymous');
+      forget();
+      issuer.leave();
+    },
     setCost(on) {
       storage.setItem(keys.cost, on ? 'on' : 'off');
       set({ cost: on });
@@ -119,7 +204,7 @@ export function createSession({ storage = window.sessionStorage, fetch = window.
 }
 
 /** Tells one user of the page from another; the same after a renewal. */
-export const identity = ({ mode, token }) => `${mode} ${token}`;
+export const identity = ({ mode, token, person, signed }) => `${mode} ${{ own: token, demo: person, issuer: signed?.sub }[mode] ?? ''}`;
 
 /** Takes a token as people paste it ("Bearer …", line breaks), or says what is wrong with it. */
 export function readToken(text) {
@@ -131,11 +216,14 @@ export function readToken(text) {
 
 /** What an own token says of its bearer, unverified: only for labels, and for what a form begins with. */
 export function describeToken(token, now = Date.now()) {
-  try {
-    const bytes = Uint8Array.from(atob(token.split('.')[1].replace(/-/g, '+').replace(/_/g, '/')), (c) => c.charCodeAt(0));
-    const claims = JSON.parse(new TextDecoder().decode(bytes));
-    return { name: claims.name ?? claims.email ?? claims.sub ?? '', fullName: claims.name ?? '', email: claims.email ?? '', expired: claims.exp ? claims.exp * 1000 <= now : false };
-  } catch {
-    return { name: '', fullName: '', email: '', expired: false };
-  }
+  const claims = claimsOf(token);
+  if (!claims) return { name: '', fullName: '', email: '', expired: false };
+  return { name: claims.name ?? claims.email ?? claims.sub ?? '', fullName: claims.name ?? '', email: claims.email ?? '', expired: claims.exp ? claims.exp * 1000 <= now : false };
+}
+
+/** What is known of who is signed in, for what a form begins with. */
+export function bearerOf({ mode, token, demo, signed }) {
+  if (mode === 'issuer') return { fullName: signed?.name ?? '', email: signed?.email ?? '' };
+  if (mode === 'demo') return { fullName: demo?.user?.name ?? '', email: demo?.user?.email ?? '' };
+  return describeToken(token);
 }

@@ -18,6 +18,21 @@ test('a finish that waits is given back to the form, and is not sent', async (t)
   assert.deepEqual(b.get().held, []);
 });
 
+test('a finish that a session has ended for waits for the next one, with the same key', async (t) => {
+  const b = board(t);
+  const work = await sent(b);
+  const before = await b.answer('Finish', { error: { graphQLErrors: [{ message: 'The token has expired.', extensions: { code: 'UNAUTHENTICATED', retryable: false } }] } });
+  assert.match(b.get().notices[0].text, /not sent yet: your session has ended\. It is kept here/);
+  assert.equal(work.draft('i').sending.key, before.input.idempotencyKey);
+  t.mock.timers.tick(60_000);
+  await settled();
+  assert.deepEqual(b.asked, [], 'nothing is sent meanwhile');
+  work.send();
+  const after = await b.answer('Finish', finished);
+  assert.equal(after.input.idempotencyKey, before.input.idempotencyKey);
+  assert.deepEqual(b.get().held, []);
+});
+
 for (const [what, counts] of [
   ['is being sent, and is answered', (b) => b.answer('Finish', finished)],
   [

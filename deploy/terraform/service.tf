@@ -12,6 +12,7 @@ locals {
     TAGGIE_S3_BUCKET       = var.bucket
     TAGGIE_OIDC_ISSUER     = var.oidc_issuer
     TAGGIE_OIDC_AUDIENCE   = var.oidc_audience
+    TAGGIE_OIDC_CLIENT_ID  = var.oidc_client_id
     AWS_REGION             = var.region
     GOMEMLIMIT             = "${floor(var.memory * 0.9)}MiB"
   }

@@ -30,6 +30,12 @@ variable "oidc_audience" {
   type        = string
 }
 
+variable "oidc_client_id" {
+  description = "Client at the issuer by which people sign in to the pages; empty for none."
+  type        = string
+  default     = ""
+}
+
 variable "image" {
   description = "Image of Taggie in a registry that the servers reach; deploy/container makes it."
   type        = string

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState, type RefObject } from 'react';
+import { useEffect, useRef, useState, useSyncExternalStore, type RefObject } from 'react';
 import { SessionBar } from '../SessionBar.jsx';
 import { Boundary } from './Boundary';
 import { StatusBar, StatusLegend } from './charts';
@@ -181,12 +181,13 @@ function Head(props: { page: Page; isGoing: boolean; chose: RefObject<boolean>; 
 function Nothing({ session, isInvited, onMade }: { session: Session; isInvited: boolean; onMade: () => void }) {
   const { store } = useBoard();
   const { phase, problem, projects } = useBoardState();
+  const { issuer, problem: signInProblem } = useSyncExternalStore(session.subscribe, session.get);
   const [isMaking, setIsMaking] = useState(false);
   const canMake = phase === 'empty' || phase === 'left' || phase === 'deleted';
   const texts: Record<string, [string, string]> = {
     starting: ['One moment…', 'The board is being put together.'],
-    anonymous: ['Not signed in', `Sign in above, with a token of your own or, where there is one, as the demo user.${isInvited ? ' Then you see what you are invited to.' : ''}`],
-    stranger: ['Welcome', `Nobody has signed up with your token yet. Sign up once, and ${isInvited ? 'you see what you are invited to' : 'managers can take you into their projects'}.`],
+    anonymous: ['Not signed in', `${issuer ? signInProblem || 'Sign in to see your projects.' : 'Sign in above, with a token of your own or, where there is one, as the demo user.'}${isInvited ? ' Then you see what you are invited to.' : ''}`],
+    stranger: ['Welcome', `${issuer ? 'You are new here.' : 'Nobody has signed up with your token yet.'} Sign up once, and ${isInvited ? 'you see what you are invited to' : 'managers can take you into their projects'}.`],
     empty: ['No project yet', 'You are in no project. Ask a manager to take you into a team: the project shows up here then. Or make one of your own.'],
     left: ['You are no longer a member of this project', 'Somebody took you out of its teams. What you typed is kept in this browser, should you come back.'],
     deleted: ['The project is deleted', 'For 30 days, those who managed it can bring it back with everything it had.'],
@@ -197,6 +198,13 @@ function Nothing({ session, isInvited, onMade }: { session: Session; isInvited: 
     <section className="empty" aria-live="polite">
       <h1>{title}</h1>
       <p className="muted">{text}</p>
+      {phase === 'anonymous' && issuer && (
+        <div className="actions">
+          <button type="button" className="primary" autoFocus onClick={session.signIn}>
+            Sign in
+          </button>
+        </div>
+      )}
       {phase === 'stranger' && <SignUp session={session} />}
       {canMake && isMaking && <NewProject onDone={onMade} onCancel={() => setIsMaking(false)} />}
       {canMake && !isMaking && (

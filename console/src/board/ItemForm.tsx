@@ -65,6 +65,7 @@ export function ItemForm({ item, onSkip }: { item: Held; onSkip: () => void }) {
   const sending = Boolean(store.work.draft(item.id).sending); // not of the form: it changes without it
   return (
     <form
+      data-kept
       className="item-form"
       aria-label={`What “${item.name}” is`}
       onKeyDown={press}

@@ -1,16 +1,15 @@
 import { useState } from 'react';
-import { describeToken } from '../session.js';
 import { SignUpDocument } from './gql/graphql';
 import { useBoard } from './hooks';
 import { useAct } from './act';
 import { Field, onSubmit, TroubleNote } from './forms';
-import type { Session } from './session';
+import { bearerOf, type Session } from './session';
 
-/** Signs up the bearer of the token, with the name and the address that it has, if any. */
+/** Signs up who is signed in, with the name and the address that the issuer knows, if any. */
 export function SignUp({ session }: { session: Session }) {
   const { store } = useBoard();
   const { act, busy, trouble } = useAct();
-  const bearer = describeToken(session.get().token);
+  const bearer = bearerOf(session.get());
   const [name, setName] = useState<string>(bearer.fullName);
   const [email, setEmail] = useState<string>(bearer.email);
 

@@ -30,6 +30,7 @@ export function createFinishes(client: Client, holder: Closable, hands: Hands, d
   /** What was sent and not answered, by key. A claim has a token of its own: what was sent with that of an earlier one is no matter. */
   const unanswered = new Map<string, { token: string; withdrawn: boolean }>();
   let waiting = false;
+  let hasEnded = false; // the session: nothing is sent until there is another one
 
   /** Sends what is in the form; says what is missing. */
   function finish(id: string): string {
@@ -65,9 +66,13 @@ export function createFinishes(client: Client, holder: Closable, hands: Hands, d
       input: { itemId: item.id, token, categoryId, subcategoryId: draft.subcategoryId || null, keywords, idempotencyKey: key },
     });
     hands.underway.delete(item.id);
-    if (failure?.again && sent.withdrawn) return !drafts.get(item.id).sending; // or finished anew meanwhile
-    if (failure?.again) {
-      say('plain', `“${item.name}” is not sent yet: ${failure.message} It is kept here, and sent by itself.`, { about: unsent(item.id) });
+    const isRefused = failure?.code === 'UNAUTHENTICATED'; // the session has ended: it is sent by the next one of the same user
+    hasEnded = isRefused;
+    const again = failure?.again || isRefused;
+    if (again && sent.withdrawn) return !drafts.get(item.id).sending; // or finished anew meanwhile
+    if (failure && again) {
+      const why = isRefused ? 'your session has ended. It is kept here, and sent when you have signed in.' : `${failure.message} It is kept here, and sent by itself.`;
+      say('plain', `“${item.name}” is not sent yet: ${why}`, { about: unsent(item.id) });
       set({ held: [...get().held] });
       return false;
     }
@@ -141,7 +146,7 @@ export function createFinishes(client: Client, holder: Closable, hands: Hands, d
   }
 
   function later() {
-    if (waiting) return;
+    if (waiting || hasEnded) return;
     waiting = true;
     holder.after(SEND_AGAIN_MS, () => waiting && send());
   }

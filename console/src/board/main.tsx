@@ -18,8 +18,10 @@ import { readPolicy } from './pictures';
 import { createSession } from './session';
 import { createSettings } from './settings';
 import { createStore } from './store';
+import { watchTyping } from '../typing.js';
 
-const session = createSession();
+const isTyping = watchTyping(document);
+const session = createSession({ isBusy: () => isTyping() || store.isBusy() });
 const settings = createSettings(window.localStorage);
 const store = createStore(session, settings);
 const pictures = await readPolicy();

@@ -1,5 +1,5 @@
 // The session that both pages share (src/session.js), with its types.
-import { createSession, identity } from '../session.js';
+import { bearerOf, createSession, identity } from '../session.js';
 
 export type Session = ReturnType<typeof createSession>;
-export { createSession, identity };
+export { bearerOf, createSession, identity };

@@ -291,6 +291,9 @@ export function createStore(session: Session, settings: SettingsStore) {
     set({ ...noProject, projects: get().projects.filter((project) => project.id !== id), phase: 'deleted' });
   }
 
+  /** Whether files are on their way to the bucket, which stop when the page is left. */
+  const isBusy = () => get().uploads.some(({ problem, started }) => !problem && !started);
+
   /** Listens to the session and to the clock, for as long as the page is open. */
   function run() {
     let who = identity(session.get());
@@ -308,7 +311,7 @@ export function createStore(session: Session, settings: SettingsStore) {
     });
     // A page that is left sends nothing any more.
     window.addEventListener('beforeunload', (event) => {
-      if (get().uploads.some(({ problem, started }) => !problem && !started)) event.preventDefault();
+      if (isBusy()) event.preventDefault();
     });
     setInterval(() => {
       if (document.visibilityState === 'visible' || get().held.length) void online(round);
@@ -333,6 +336,7 @@ export function createStore(session: Session, settings: SettingsStore) {
     readGuidelines,
     pause,
     uploads,
+    isBusy,
     /** Finds out again who is asking: they have just signed up. */
     reopen: () => void open(),
   };

@@ -53,7 +53,7 @@ export function Guidelines() {
         <h2>Guidelines</h2>
         {problem && <p className="problem">{problem}</p>}
         {edit && (
-          <form className="guidelines-form" onSubmit={onSubmit(save)}>
+          <form className="guidelines-form" data-kept onSubmit={onSubmit(save)}>
             {conflict && (
               <p className="problem is-whole" role="alert">
                 {conflict.updatedBy?.name ?? 'Somebody'} changed the guidelines {ago(conflict.updatedAt, time)}. Nothing of yours is lost: put both texts together, then go on with yours; or take theirs.

@@ -1,0 +1,174 @@
+// Signs in at an OpenID Connect issuer: authorization code flow with PKCE, in this tab. What proves the flow waits in sessionStorage until the
+// browser is back, and tokens stay in memory. The server is the token endpoint: it asks the issuer on the page's behalf.
+
+const keys = { pending: 'taggie:sign-in', flag: 'taggie:signed-in' };
+
+/** Answers to prompt=none that mean: the issuer would have to ask the user. */
+const quiet = ['login_required', 'interaction_required', 'consent_required', 'account_selection_required'];
+
+const TOLERANCE_S = 30;
+const MOST_TEXT = 200;
+
+/**
+ * @typedef {object} Configuration  what the server says of the issuer
+ * @property {{issuer: string, authorization_endpoint: string, end_session_endpoint?: string}} provider
+ * @property {string} clientId
+ * @property {string} scope
+ * @property {string[]} audiences   of the tokens that the server accepts
+ *
+ * @typedef {object} Signed  who is signed in
+ * @property {string} token      what requests are sent with
+ * @property {number} expiresAt  in milliseconds, by the clock of this browser
+ * @property {string} sub
+ * @property {string} name
+ * @property {string} email
+ * @property {string} [refresh]  a refresh token
+ */
+
+/** Something that the user can read, with what to do next. */
+export class Trouble extends Error {}
+
+/** The claims of a token, unverified; null when it is no JSON Web Token. */
+export function claimsOf(token) {
+  try {
+    const bytes = Uint8Array.from(atob(token.split('.')[1].replace(/-/g, '+').replace(/_/g, '/')), (c) => c.charCodeAt(0));
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Takes what the issuer sends the browser back with out of the address, and what was kept for it out of the tab; the fragment of before is
+ * there again. Returns null if the browser does not come from an issuer.
+ */
+export function takeReturn({ location, history, sessionStorage }) {
+  const parameters = new URLSearchParams(location.search);
+  const kept = sessionStorage.getItem(keys.pending);
+  sessionStorage.removeItem(keys.pending);
+  if (!parameters.has('state') || !(parameters.has('code') || parameters.has('error'))) return null;
+  const pending = JSON.parse(kept ?? 'null');
+  history.replaceState(null, '', location.pathname + (pending?.hash ?? location.hash));
+  return { parameters, pending };
+}
+
+/** Whether somebody was signed in by this browser when it was used last. */
+export const wasSignedIn = ({ localStorage }) => localStorage.getItem(keys.flag) === 'yes';
+
+/** Tells when another tab signs out. */
+export function onSignOut(browser, act) {
+  browser.addEventListener('storage', ({ key, newValue }) => {
+    if (key === keys.flag && newValue === null) act();
+  });
+}
+
+/** Creates what signs in. `ahead` is how far the server's clock is ahead of the browser's, in milliseconds. */
+export function createIssuer({ provider, clientId, scope, audiences }, { browser = window, fetch = browser.fetch.bind(browser), ahead = 0, load = () => import('./oauth.js') } = {}) {
+  const { location, localStorage, sessionStorage, crypto } = browser;
+  const redirect = location.origin + location.pathname;
+  const as = { ...provider, token_endpoint: new URL('session', location.href).href };
+
+  /** The library, and its options; the token endpoint is ours, so that http is as safe as the page. */
+  async function ready() {
+    if (!crypto?.subtle) throw new Trouble('Signing in needs a secure connection. Open this page by an address that begins with https.');
+    const oauth = await load();
+    const client = { client_id: clientId, [oauth.clockSkew]: Math.round(ahead / 1000), [oauth.clockTolerance]: TOLERANCE_S };
+    return { oauth, client, options: { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: fetchToken } };
+  }
+
+  async function fetchToken(url, init) {
+    const response = await fetch(url, { ...init, cache: 'no-store' }).catch(() => null);
+    if (!response) throw new Trouble('The server cannot be reached. Check your connection, then sign in again.');
+    if (response.status >= 500) throw new Trouble('The issuer cannot be reached at the moment. Sign in again in a while.');
+    return response;
+  }
+
+  /** Leaves for the issuer; silent: without asking the user anything. */
+  async function begin({ silent = false } = {}) {
+    const { oauth } = await ready();
+    const [state, nonce, verifier] = [oauth.generateRandomState(), oauth.generateRandomNonce(), oauth.generateRandomCodeVerifier()];
+    const target = new URL(provider.authorization_endpoint);
+    const parameters = {
+      client_id: clientId,
+      redirect_uri: redirect,
+      response_type: 'code',
+      scope,
+      state,
+      nonce,
+      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      ...(silent ? { prompt: 'none' } : {}),
+    };
+    for (const [name, value] of Object.entries(parameters)) target.searchParams.set(name, value);
+    sessionStorage.setItem(keys.pending, JSON.stringify({ state, nonce, verifier, silent, hash: location.hash }));
+    if (silent) location.replace(target.href);
+    else location.assign(target.href);
+  }
+
+  /** Completes what begin() began; returns who is signed in. Whatever goes wrong is a Trouble; until then nobody is signed in. */
+  async function complete({ parameters, pending }) {
+    localStorage.setItem(keys.flag, 'no');
+    try {
+      if (!pending) throw new Trouble('This sign-in was not begun in this tab, so it was not accepted. Sign in again.');
+      const { oauth, client, options } = await ready();
+      const answer = oauth.validateAuthResponse(as, client, parameters, pending.state);
+      const response = await oauth.authorizationCodeGrantRequest(as, client, oauth.None(), answer, redirect, pending.verifier, options);
+      const tokens = await oauth.processAuthorizationCodeResponse(as, client, response, { expectedNonce: pending.nonce, requireIdToken: true });
+      const signed = choose(tokens, oauth.getValidatedIdTokenClaims(tokens));
+      localStorage.setItem(keys.flag, 'yes');
+      return signed;
+    } catch (cause) {
+      throw explain(cause, pending?.silent);
+    }
+  }
+
+  /** Asks for the next token; returns null when the refresh token is of no use any more. Rejects when nobody answers. */
+  async function refresh(signed) {
+    const { oauth, client, options } = await ready();
+    const response = await oauth.refreshTokenGrantRequest(as, client, oauth.None(), signed.refresh, options);
+    try {
+      const tokens = await oauth.processRefreshTokenResponse(as, client, response);
+      const claims = oauth.getValidatedIdTokenClaims(tokens) ?? signed;
+      return claims.sub === signed.sub ? choose({ refresh_token: signed.refresh, ...tokens }, { name: signed.name, email: signed.email, ...claims }) : null;
+    } catch {
+      return null;
+    }
+  }
+
+  /** What to send of these tokens: the access token if it is a JSON Web Token for this server, or else the ID token. */
+  function choose({ access_token, id_token, refresh_token }, { sub, name = '', email = '' }) {
+    for (const token of [access_token, id_token]) {
+      const claims = claimsOf(token);
+      if (claims?.iss !== provider.issuer || ![claims.aud].flat().some((audience) => audiences.includes(audience))) continue;
+      return { token, expiresAt: claims.exp * 1000 - ahead, sub, name, email, refresh: refresh_token };
+    }
+    throw new Trouble(`The tokens of the issuer are for another audience than this server. Whoever runs this server has to add “${clientId}” to TAGGIE_OIDC_AUDIENCE.`);
+  }
+
+  /** Signs out: here, in other tabs, and at the issuer, if it can be told. */
+  function leave() {
+    localStorage.removeItem(keys.flag);
+    if (!provider.end_session_endpoint) return;
+    const target = new URL(provider.end_session_endpoint);
+    target.searchParams.set('client_id', clientId);
+    target.searchParams.set('post_logout_redirect_uri', redirect);
+    location.assign(target.href);
+  }
+
+  return { begin, complete, refresh, leave };
+}
+
+/** Why there is no token, and what to do about it. */
+function explain(cause, silent) {
+  if (cause instanceof Trouble) return cause;
+  const said = String(cause.error_description ?? cause.error ?? '').slice(0, MOST_TEXT);
+  if (silent && quiet.includes(cause.error)) return new Trouble('Your session has ended: sign in.');
+  if (cause.code === 'OAUTH_AUTHORIZATION_RESPONSE_ERROR') {
+    const next = cause.error === 'access_denied' ? 'Sign in again, or ask whoever runs the issuer for access.' : 'Sign in again; if it fails again, tell whoever runs this server.';
+    return new Trouble(`The issuer did not sign you in: “${said}”. ${next}`);
+  }
+  if (cause.error === 'invalid_client') return new Trouble(`The issuer does not accept this server as its client: “${said}”. Whoever runs this server has to check TAGGIE_OIDC_CLIENT_ID and TAGGIE_OIDC_CLIENT_SECRET.`);
+  if (cause.error) return new Trouble(`The issuer gave no token: “${said}”. Sign in again; if it fails again, tell whoever runs this server.`);
+  if (/"state"/.test(cause.message)) return new Trouble('This sign-in was not begun in this tab, so it was not accepted. Sign in again.');
+  return new Trouble(`The answer of the issuer was not accepted: ${cause.message}. Sign in again; if it fails again, tell whoever runs this server.`);
+}

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { mock, test } from 'node:test';
+import { createIssuer, takeReturn, wasSignedIn } from '../src/issuer.js';
+import { createSession, identity } from '../src/session.js';
+import { memory } from './memory.js';
+
+const origin = 'https://taggie.example.com';
+const configuration = {
+  provider: { issuer: 'https://id.example.com', authorization_endpoint: 'https://id.example.com/authorize', end_session_endpoint: 'https://id.example.com/leave' },
+  clientId: 'pages',
+  scope: 'openid email',
+  audiences: ['taggie', 'pages'],
+};
+const now = () => Math.floor(Date.now() / 1000);
+const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const jwt = (claims) => `${part({ alg: 'RS256' })}.${part({ iss: 'https://id.example.com', sub: 'ada', iat: now(), exp: now() + 600, ...claims })}.c2ln`;
+
+/** A browser at an address; went holds where it was sent. */
+function browserAt(address, session = memory(), local = memory()) {
+  const location = new URL(address);
+  const went = [];
+  const go = (target) => void went.push(new URL(target));
+  Object.defineProperties(location, { assign: { value: go }, replace: { value: go } });
+  const history = { replaceState: (_, __, target) => void (location.href = new URL(target, location.href).href) };
+  return { location, history, sessionStorage: session, localStorage: local, crypto: globalThis.crypto, went, addEventListener: mock.fn() };
+}
+
+/** The browser after it has been at the issuer, which says this; and the token endpoint answers with these tokens. */
+async function returned({ says = { code: 'c' }, tokens = {}, silent = false, hash = '#project=p' } = {}) {
+  const begun = browserAt(`${origin}/board${hash}`);
+  await createIssuer(configuration, { browser: begun, fetch: async () => assert.fail('nothing is asked') }).begin({ silent });
+  const [target] = begun.went;
+  const asked = Object.fromEntries(target.searchParams);
+  const back = new URLSearchParams({ state: asked.state, iss: configuration.provider.issuer, ...says });
+  const browser = browserAt(`${origin}/board?${back}`, begun.sessionStorage, begun.localStorage);
+  const fetch = mock.fn(async () => Response.json({ token_type: 'Bearer', access_token: 'opaque', id_token: jwt({ aud: 'pages', nonce: asked.nonce, name: 'Ada', email: 'ada@example.com' }), ...tokens }));
+  const arrival = takeReturn(browser);
+  return { asked, target, browser, fetch, arrival, issuer: createIssuer(configuration, { browser, fetch }) };
+}
+
+test('the issuer is asked with a challenge, and what proves it is kept in this tab only', async () => {
+  const browser = browserAt(`${origin}/board?x=1#project=p`);
+  await createIssuer(configuration, { browser, fetch: async () => assert.fail('nothing is asked') }).begin();
+  const [target] = browser.went;
+  assert.equal(target.origin + target.pathname, configuration.provider.authorization_endpoint);
+  const { state, nonce, code_challenge, ...rest } = Object.fromEntries(target.searchParams);
+  assert.deepEqual(rest, { client_id: 'pages', redirect_uri: `${origin}/board`, response_type: 'code', scope: 'openid email', code_challenge_method: 'S256' });
+  const pending = JSON.parse(browser.sessionStorage.getItem('taggie:sign-in'));
+  assert.deepEqual([pending.state, pending.nonce, pending.hash], [state, nonce, '#project=p']);
+  assert.equal(new Set([state, nonce, code_challenge, pending.verifier]).size, 4);
+  assert.equal(browser.localStorage.length, 0);
+});
+
+test('who comes back is signed in, and nothing of it is left in address or stores', async () => {
+  const { browser, arrival, issuer, fetch } = await returned();
+  assert.equal(browser.location.href, `${origin}/board#project=p`);
+  assert.equal(browser.sessionStorage.length, 0);
+  const signed = await issuer.complete(arrival);
+  assert.deepEqual([signed.sub, signed.name, signed.email], ['ada', 'Ada', 'ada@example.com']);
+  const [[url, { body }]] = fetch.mock.calls.map(({ arguments: call }) => call);
+  assert.equal(String(url), `${origin}/session`);
+  assert.deepEqual([body.get('grant_type'), body.get('code'), body.get('redirect_uri')], ['authorization_code', 'c', `${origin}/board`]);
+  assert.ok(wasSignedIn(browser));
+});
+
+test('an access token is sent if it is a JSON Web Token for this server, and the ID token otherwise', async () => {
+  const access = jwt({ aud: ['other', 'taggie'] });
+  for (const [tokens, sends] of [
+    [{ access_token: access }, access],
+    [{ access_token: jwt({ aud: 'other' }) }, undefined],
+    [{ access_token: jwt({ aud: 'taggie', iss: 'https://else.example.com' }) }, undefined],
+    [{}, undefined],
+  ]) {
+    const { arrival, issuer } = await returned({ tokens });
+    const { token } = await issuer.complete(arrival);
+    assert.equal(token === access, sends === access);
+  }
+});
+
+for (const [what, options, says, change = (arrival) => arrival] of [
+  ['another state', {}, /not begun in this tab/, ({ parameters, pending }) => ({ parameters, pending: { ...pending, state: 'other' } })],
+  ['no sign-in that was begun', {}, /not begun in this tab/, ({ parameters }) => ({ parameters, pending: null })],
+  ['another nonce', { tokens: { id_token: jwt({ aud: 'pages', nonce: 'other' }) } }, /was not accepted/],
+  ['another issuer', { says: { code: 'c', iss: 'https://evil.example.com' } }, /was not accepted/],
+  ['no ID token', { tokens: { id_token: undefined } }, /was not accepted/],
+  ['a refusal', { says: { error: 'access_denied', error_description: 'Not today.' } }, /did not sign you in: “Not today\.”.+ask whoever runs the issuer/],
+  ['a silent refusal', { silent: true, says: { error: 'login_required' } }, /^Your session has ended: sign in\.$/],
+]) {
+  test(`nobody is signed in by ${what}`, async () => {
+    const { browser, arrival, issuer } = await returned(options);
+    await assert.rejects(issuer.complete(change(arrival)), { message: says });
+    assert.ok(!wasSignedIn(browser), 'the next load does not try again');
+  });
+}
+
+test('errors of the token endpoint say what to do', async () => {
+  for (const [response, says] of [
+    [Response.json({ error: 'invalid_client' }, { status: 401 }), /TAGGIE_OIDC_CLIENT_SECRET/],
+    [Response.json({ error: 'invalid_grant', error_description: 'Too late.' }, { status: 400 }), /gave no token: “Too late\.”/],
+    [new Response('', { status: 503 }), /cannot be reached at the moment/],
+  ]) {
+    const { browser, arrival } = await returned();
+    await assert.rejects(createIssuer(configuration, { browser, fetch: async () => response }).complete(arrival), { message: says });
+  }
+  const { browser, arrival, fetch } = await returned();
+  await assert.rejects(createIssuer({ ...configuration, audiences: ['taggie'] }, { browser, fetch }).complete(arrival), { message: /add “pages” to TAGGIE_OIDC_AUDIENCE/ });
+});
+
+test('a page that is not secure says so', async () => {
+  const browser = { ...browserAt(`${origin}/board`), crypto: {} };
+  await assert.rejects(createIssuer(configuration, { browser, fetch: async () => assert.fail('nothing is asked') }).begin(), { message: /begins with https/ });
+});
+
+/** A session at an issuer of the test, which keeps what it was asked. */
+function session({ browser = browserAt(`${origin}/board`), isBusy = () => false, refresh, signed, ...options } = {}) {
+  const issuer = { begin: mock.fn(async () => {}), complete: mock.fn(async () => signed), refresh: mock.fn(async () => refresh()), leave: mock.fn() };
+  const fetch = async () => Response.json(configuration, { headers: { date: new Date().toUTCString() } });
+  return { issuer, browser, session: createSession({ storage: browser.sessionStorage, browser, fetch, isBusy, sign: () => issuer, ...options }) };
+}
+
+const start = Date.parse('2026-01-01T00:00:00Z');
+const ada = (more) => ({ token: 't1', sub: 'ada', name: 'Ada', email: 'ada@example.com', expiresAt: Date.now() + 300_000, ...more });
+const settled = () => new Promise(setImmediate);
+
+/** Signs in, five minutes before the token expires. */
+async function signedIn(t, { more, ...options } = {}) {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: start });
+  const made = session({ browser: browserAt(`${origin}/board?code=c&state=s`), signed: ada(more), ...options });
+  assert.deepEqual(await made.session.headers(), { Authorization: 'Bearer t1' });
+  return made;
+}
+
+test('a load signs in silently once, if somebody was signed in before', async () => {
+  const fresh = session();
+  await fresh.session.start();
+  assert.equal(fresh.issuer.begin.mock.callCount(), 0);
+  assert.deepEqual(await fresh.session.headers(), {});
+  const browser = browserAt(`${origin}/board`, memory(), memory({ 'taggie:signed-in': 'yes' }));
+  const again = session({ browser });
+  void again.session.start();
+  await settled();
+  assert.deepEqual(again.issuer.begin.mock.calls.map(({ arguments: call }) => call), [[{ silent: true }]]);
+  assert.equal(again.session.get().loaded, false, 'the page waits for the redirect');
+});
+
+test('the refresh token gets the next token, and the user stays the same', async (t) => {
+  const { session, issuer } = await signedIn(t, { more: { refresh: 'r' }, refresh: async () => ada({ token: 't2', refresh: 'r2' }) });
+  const who = identity(session.get());
+  t.mock.timers.tick(240_000);
+  await settled();
+  assert.deepEqual(await session.headers(), { Authorization: 'Bearer t2' });
+  assert.equal(identity(session.get()), who);
+  assert.equal(issuer.begin.mock.callCount(), 0);
+});
+
+test('without a refresh token the page redirects when nobody types, and says that the session has ended when somebody does', async (t) => {
+  let busy = true;
+  const { session, issuer } = await signedIn(t, { isBusy: () => busy });
+  for (let second = 0; second < 300; second += 10) {
+    t.mock.timers.tick(10_000);
+    await settled();
+  }
+  assert.equal(session.get().ended, true);
+  assert.equal(issuer.begin.mock.callCount(), 0);
+  assert.deepEqual(await session.headers(), { Authorization: 'Bearer t1' }, 'the server says that it has expired');
+  await session.signIn();
+  assert.deepEqual(issuer.begin.mock.calls[0].arguments, []);
+  t.mock.timers.reset();
+
+  busy = false;
+  const idle = await signedIn(t, { isBusy: () => busy });
+  t.mock.timers.tick(240_000);
+  await settled();
+  assert.deepEqual(idle.issuer.begin.mock.calls[0].arguments, [{ silent: true }]);
+});
+
+test('an issuer that is away is asked again, and the page is not left; one that refuses the refresh token is asked by a redirect', async (t) => {
+  const answers = [Promise.reject(new Error('away')), null];
+  answers[0].catch(() => {});
+  const { session, issuer } = await signedIn(t, { more: { refresh: 'r' }, refresh: () => answers.shift() });
+  t.mock.timers.tick(240_000);
+  await settled();
+  assert.equal(issuer.begin.mock.callCount(), 0);
+  assert.equal(session.get().signed.token, 't1');
+  t.mock.timers.tick(10_000);
+  await settled();
+  assert.deepEqual(issuer.begin.mock.calls[0].arguments, [{ silent: true }]);
+});
+
+test('who signs out is signed out in all tabs', async (t) => {
+  const { session, issuer, browser } = await signedIn(t);
+  const [, listener] = browser.addEventListener.mock.calls[0].arguments;
+  listener({ key: 'taggie:signed-in', newValue: 'no' });
+  assert.ok(session.get().signed);
+  listener({ key: 'taggie:signed-in', newValue: null });
+  assert.deepEqual(await session.headers(), {});
+  session.signOut();
+  assert.equal(issuer.leave.mock.callCount(), 1);
+});
+
+test('somebody else of the demo data is signed in, also after a reload', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const storage = memory();
+  const people = [{ name: 'Ada', email: 'ada@example.com' }, { name: 'José', email: 'jose@example.com' }];
+  const fetch = async (url) => {
+    const email = new URL(url, origin).searchParams.get('email') ?? people[0].email;
+    const user = people.find((person) => person.email === email);
+    return user ? Response.json({ token: `token of ${user.name}`, user, people, expiresAt: new Date(Date.now() + 600_000).toISOString() }) : new Response('', { status: 422 });
+  };
+  const first = createSession({ storage, fetch });
+  const headers = async (session) => (await session.headers()).Authorization;
+  assert.equal(await headers(first), 'Bearer token of Ada');
+  const who = identity(first.get());
+  await first.usePerson('jose@example.com');
+  assert.equal(await headers(first), 'Bearer token of José');
+  assert.notEqual(identity(first.get()), who);
+  assert.equal(await headers(createSession({ storage, fetch })), 'Bearer token of José');
+  people.pop();
+  assert.equal(await headers(createSession({ storage, fetch })), 'Bearer token of Ada', 'who is not there any more');
+});
