@@ -22,8 +22,6 @@ const (
 	redeemTimeout = 10 * time.Second
 	// maxRedeeming is how many questions to the token endpoint a server asks at a time: strangers can cause them.
 	maxRedeeming = 16
-	// maxParameter bounds what a page can send to the issuer in one parameter.
-	maxParameter = 8 << 10
 )
 
 // ClientOptions describe Taggie as a client of an OpenID Connect issuer.
@@ -103,8 +101,8 @@ func (c *Client) Token(ctx context.Context, request url.Values) (status int, ans
 	form := url.Values{"grant_type": {request.Get("grant_type")}}
 	for _, name := range names {
 		value := request.Get(name)
-		if value == "" || len(value) > maxParameter {
-			return 0, nil, fault.Invalidf(name, "expected 1 to %d bytes", maxParameter)
+		if value == "" || len(value) > maxToken {
+			return 0, nil, fault.Invalidf(name, "expected 1 to %d bytes", maxToken)
 		}
 		form.Set(name, value)
 	}

@@ -123,6 +123,8 @@ var noLimits = map[string]string{
 	"resolvers.maxNodes":                         "as internal/page has it",
 	"internal/auth.maxAge":                       "how long keys of the issuer are used",
 	"internal/auth.maxAnswer":                    "of the issuer",
+	"internal/auth.maxRedeeming":                 "what is beyond waits",
+	"internal/httpapi.maxTokenRequest":           "what our pages send to sign in is smaller",
 	"internal/follow.maxCursor":                  "follows from the owners",
 	"internal/follow.maxWaiting":                 "what is beyond is told by the outbox",
 	"internal/filetag.MaxShards":                 "of a setting, which says so",
