@@ -27,7 +27,7 @@ type RowKind struct {
 type Need struct {
 	What  string // such as "its locator"
 	Table Table
-	Key   Key
+	Key   Key             // the zero Key for what the row itself has to have, and lacks
 	Or    Key             // another row of the table that will do as well; the zero Key for none
 	Void  RowID           // the row that says that this is not needed any more; the zero RowID for none
 	Holds func(Item) bool // whether the row is as it has to be; nil when any is

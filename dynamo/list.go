@@ -18,6 +18,9 @@ type Listing[T any] struct {
 	SortKey    func(p string) string                 // the sort key at a position; the position itself when nil
 	Start      func(p string) Attrs                  // the exclusive start key at a position; primary key when nil
 	Beyond     func(next Attrs, backward bool) Attrs // where to go on, when rows in between never count; at next when nil
+	// Looked is how many rows [Filtered] looks at for a page, more than there can be in one. What it found by then is the page, which tells with Position
+	// where it ends; 0 for as many as it takes.
+	Looked int
 }
 
 // In returns the span of a window.
@@ -59,7 +62,7 @@ func (l Listing[T]) Read(ctx context.Context, db *DB, w page.Window) (page.Slice
 }
 
 // Other reports whether there is a row that counts on the other side of the window's From, or at it. Every row counts when
-// counts is nil.
+// counts is nil. Where it has looked at as many rows as are looked at for a page, there may be one.
 //
 // Cost: 1 Query of one row, and what counts costs; more where rows do not count.
 func (l Listing[T]) Other(ctx context.Context, db *DB, w page.Window, counts func(context.Context, []T) (bool, error)) (bool, error) {
@@ -73,6 +76,7 @@ func (l Listing[T]) Other(ctx context.Context, db *DB, w page.Window, counts fun
 		s.Low = l.keyAt(w.From)
 	}
 	s.Limit = 1
+	looked := 0
 	for round := 0; ; round++ {
 		rows, next, err := l.Rows(ctx, db, s)
 		if err != nil || len(rows) == 0 && next == nil {
@@ -88,8 +92,20 @@ func (l Listing[T]) Other(ctx context.Context, db *DB, w page.Window, counts fun
 		if err != nil || found || next == nil {
 			return found, err
 		}
-		s.Start, s.Limit = next, Further(round, 1)
+		if looked += len(rows); l.Looked > 0 && looked >= l.Looked {
+			return true, nil
+		}
+		s.Start, s.Limit = next, l.further(round, 1, looked)
 	}
+}
+
+// further is [Further], without what is beyond the rows that are looked at.
+func (l Listing[T]) further(round, wanted, looked int) int {
+	n := Further(round, wanted)
+	if l.Looked > 0 {
+		n = min(n, l.Looked-looked)
+	}
+	return n
 }
 
 // Rows reads the rows of a span of the list, and where to go on.
@@ -125,9 +141,10 @@ const mostFurther = 500
 func Further(round, wanted int) int { return max(wanted, min(MaxBatchGet<<min(round, 8), mostFurther)) }
 
 // Filtered returns a page of a list of which not every row counts: resolve looks at rows in the order they were read and
-// returns those that do, in the same order. It reads on until the page is full or the span is read.
+// returns those that do, in the same order. It reads on until the page is full, the span is read, or it has looked at so many rows as the list allows.
 func Filtered[R, T any](ctx context.Context, db *DB, l Listing[R], w page.Window, resolve func(context.Context, []R) ([]T, error), position func(T) string) (page.Slice[T], error) {
 	var kept []T
+	looked, until := 0, ""
 	s := l.In(w)
 	for round := 0; ; round++ {
 		rows, next, err := l.Rows(ctx, db, s)
@@ -142,9 +159,17 @@ func Filtered[R, T any](ctx context.Context, db *DB, l Listing[R], w page.Window
 		if next == nil || len(kept) > w.Limit {
 			break
 		}
-		s.Start, s.Limit = next, Further(round, w.Limit+1-len(kept))
+		if looked += len(rows); l.Looked > 0 && looked >= l.Looked {
+			until = l.Position(rows[len(rows)-1])
+			break
+		}
+		s.Start, s.Limit = next, l.further(round, w.Limit+1-len(kept), looked)
 	}
 	slice := page.Fill(w, kept, position)
+	slice.More = slice.More || until != ""
+	if len(kept) < w.Limit {
+		slice.Until = until
+	}
 	var err error
 	slice.Other, err = l.Other(ctx, db, w, func(ctx context.Context, rows []R) (bool, error) {
 		resolved, err := resolve(ctx, rows)

@@ -33,6 +33,8 @@ var (
 	EntitiesByType = index{name: "entities_by_type", prefixed: true, PK: "_scope_type_key", SK: "_updated"}
 	// EntitiesByScope lists the entities of a scope, whatever their types. The rows of projects are not in it, although projects are scopes, too.
 	EntitiesByScope = index{name: "entities_by_scope", prefixed: true, PK: "_entity_scope", SK: "_scope_type_key", partial: true}
+	// ItemsByName finds the items of a project by their names. Nothing else is in it, and no item that is removed.
+	ItemsByName = index{name: "items_by_name", prefixed: true, PK: "_name_letter", SK: "_name_order", partial: true}
 	// ReverseRelationships lists what points to an object.
 	ReverseRelationships = index{name: "reverse_relationships", prefixed: true, PK: "_object_key", SK: "_index", number: true}
 	// IndexLookup finds entities by what they have in an index.

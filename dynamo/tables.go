@@ -38,8 +38,8 @@ func (db *DB) Tables() []dynamodb.CreateTableInput {
 		{IndexName: db.IndexName(LSI1), KeySchema: LSI1.schema(), Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}},
 	}
 	onlyKeys := &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}
-	entities := db.newTable(EntitiesMaster, EntitiesByType, EntitiesByScope)
-	entities.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(EntitiesByType, all), db.newIndex(EntitiesByScope, onlyKeys)}
+	entities := db.newTable(EntitiesMaster, EntitiesByType, EntitiesByScope, ItemsByName)
+	entities.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(EntitiesByType, all), db.newIndex(EntitiesByScope, onlyKeys), db.newIndex(ItemsByName, onlyKeys)}
 	relations := db.newTable(RelationshipEntries, ReverseRelationships)
 	relations.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{db.newIndex(ReverseRelationships, all)}
 	entries := db.newTable(IndexEntries, IndexLookup)

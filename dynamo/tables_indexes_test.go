@@ -61,7 +61,7 @@ func (b *building) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// older makes the tables as an earlier version had them: without three indexes of entities, scores and tags.
+// older makes the tables as an earlier version had them: without four indexes of entities, scores and tags.
 func older(t *testing.T, b *building, changes ...func(*dynamodb.CreateTableInput)) *DB {
 	t.Helper()
 	db, _ := openDBOn(t, nil, func(engine http.RoundTripper) http.RoundTripper {
@@ -70,10 +70,10 @@ func older(t *testing.T, b *building, changes ...func(*dynamodb.CreateTableInput
 	})
 	db.prefix += "older-"
 	for _, in := range db.Tables() {
-		later := []string{*db.IndexName(EntitiesByScope), *db.IndexName(TagsByAuthor), *db.IndexName(ScoresByTitle)}
+		later := []string{*db.IndexName(EntitiesByScope), *db.IndexName(ItemsByName), *db.IndexName(TagsByAuthor), *db.IndexName(ScoresByTitle)}
 		in.GlobalSecondaryIndexes = slices.DeleteFunc(in.GlobalSecondaryIndexes, func(i types.GlobalSecondaryIndex) bool { return slices.Contains(later, *i.IndexName) })
 		in.AttributeDefinitions = slices.DeleteFunc(in.AttributeDefinitions, func(a types.AttributeDefinition) bool {
-			return slices.Contains([]string{EntitiesByScope.PK, TagsByAuthor.PK, ScoresByTitle.PK, ScoresByTitle.SK}, *a.AttributeName)
+			return slices.Contains([]string{EntitiesByScope.PK, ItemsByName.PK, ItemsByName.SK, TagsByAuthor.PK, ScoresByTitle.PK, ScoresByTitle.SK}, *a.AttributeName)
 		})
 		if len(in.GlobalSecondaryIndexes) == 0 {
 			in.GlobalSecondaryIndexes = nil // DynamoDB refuses an empty list
@@ -109,14 +109,15 @@ func TestApplyAddsIndexesToTablesThatExist(t *testing.T) {
 
 	steps := stepsOf(t, apply)
 	assert.Contains(t, steps, "adding index "+*db.IndexName(EntitiesByScope))
+	assert.Contains(t, steps, "adding index "+*db.IndexName(ItemsByName))
 	assert.Contains(t, steps, "adding index "+*db.IndexName(TagsByAuthor))
 	assert.Contains(t, steps, "adding index "+*db.IndexName(ScoresByTitle))
 	assert.NotContains(t, strings.Join(steps, "\n"), "PROBLEM")
 	assert.Zero(t, b.looks.Load(), "it waits")
-	assert.EqualValues(t, 3, b.added.Load())
+	assert.EqualValues(t, 4, b.added.Load())
 	require.NoError(t, db.Ready(t.Context()))
 	assert.NotContains(t, strings.Join(stepsOf(t, apply), "\n"), "adding")
-	assert.EqualValues(t, 3, b.added.Load())
+	assert.EqualValues(t, 4, b.added.Load())
 
 	var found []string
 	_, err := db.Query(t.Context(), Span{Table: EntitiesMaster, Index: EntitiesByScope, PK: "films", Keys: true}, func(item Item) (bool, error) {
@@ -149,7 +150,7 @@ func TestApplyThatWasEndedGoesOnWaiting(t *testing.T) {
 	db.Pause = patient
 	b.looks.Store(3)
 	require.NoError(t, db.ApplyTables(t.Context(), func(Step) {}))
-	assert.EqualValues(t, 3, b.added.Load())
+	assert.EqualValues(t, 4, b.added.Load())
 	assert.NoError(t, db.Ready(t.Context()))
 }
 
@@ -164,7 +165,7 @@ func TestApplyAsksAgainForAnIndexThatWasRefused(t *testing.T) {
 	b.refuses <- "ResourceInUseException"
 	steps := stepsOf(t, func(report func(Step)) error { return db.ApplyTables(t.Context(), report) })
 	assert.Empty(t, b.refuses)
-	assert.EqualValues(t, 3, b.added.Load())
+	assert.EqualValues(t, 4, b.added.Load())
 	told := 0
 	for _, step := range steps {
 		if strings.HasPrefix(step, "waiting to add index "+*db.IndexName(EntitiesByScope)) {

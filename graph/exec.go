@@ -969,7 +969,7 @@ type ComplexityRoot struct {
 		Invitations        func(childComplexity int) int
 		ItemByExternalID   func(childComplexity int, externalID string) int
 		ItemTags           func(childComplexity int, beginsWith string, first *int, after *page.Cursor, last *int, before *page.Cursor) int
-		Items              func(childComplexity int, status *project.Status, first *int, after *page.Cursor, last *int, before *page.Cursor) int
+		Items              func(childComplexity int, status *project.Status, namePrefix *string, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		KeywordCompletions func(childComplexity int, prefix string, first int) int
 		Keywords           func(childComplexity int) int
 		LeaseMinutes       func(childComplexity int) int
@@ -2154,7 +2154,7 @@ type ProjectResolver interface {
 	Subcategories(ctx context.Context, obj *project.Project, includeRetired bool) ([]model.Subcategory, error)
 	Teams(ctx context.Context, obj *project.Project) ([]project.Team, error)
 	Members(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Member], error)
-	Items(ctx context.Context, obj *project.Project, status *project.Status, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error)
+	Items(ctx context.Context, obj *project.Project, status *project.Status, namePrefix *string, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error)
 	ToReview(ctx context.Context, obj *project.Project, authorID *gid.ID, categoryID *gid.ID, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Effort], error)
 	ToReviewCount(ctx context.Context, obj *project.Project, authorID *gid.ID, categoryID *gid.ID) (*int, error)
 	ItemTags(ctx context.Context, obj *project.Project, beginsWith string, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[filetag.ItemTag], error)
@@ -6007,7 +6007,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Project.Items(childComplexity, args["status"].(*project.Status), args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
+		return e.ComplexityRoot.Project.Items(childComplexity, args["status"].(*project.Status), args["namePrefix"].(*string), args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "Project.keywordCompletions":
 		if e.ComplexityRoot.Project.KeywordCompletions == nil {
 			break
@@ -12240,8 +12240,21 @@ type Project implements Node {
   The items with a status; without ` + "`" + `status` + "`" + ` all items, one status after another. The order is stable but not that of the
   import, because items are spread over 16 partitions that are listed one after another. Recent changes may be missing,
   but no item is shown under a status it does not have.
+
+  With ` + "`" + `namePrefix` + "`" + ` only items whose names begin with it, ordered by name. Items from before an upgrade are found when an
+  operator has run ` + "`" + `taggie rebuild --items` + "`" + `. With both arguments, a page may have fewer items than asked for, even none,
+  although ` + "`" + `hasNextPage` + "`" + ` is true: Taggie looks at up to 2,000 items with such names for a page. ` + "`" + `endCursor` + "`" + ` is there then,
+  too.
   """
-  items(status: ProjectItemStatus, first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemConnection
+  items(
+    status: ProjectItemStatus
+    "1 to 200 characters, one of which is no space; no control characters. Case and normal form do not matter, accents do."
+    namePrefix: String
+    first: Int
+    after: Cursor
+    last: Int
+    before: Cursor
+  ): ProjectItemConnection
   """
   The efforts of others that no reviewer has looked at; ` + "`" + `authorId` + "`" + ` and ` + "`" + `categoryId` + "`" + ` choose some of them. Those of an author come
   oldest first. Without an author the order is stable but not that of time, because efforts are spread over 4 partitions that
@@ -20007,38 +20020,46 @@ func (ec *executionContext) field_Project_items_args(ctx context.Context, rawArg
 		return nil, err
 	}
 	args["status"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "namePrefix",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["namePrefix"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
 		func(ctx context.Context, v any) (*int, error) {
 			return ec.unmarshalOInt2ᚖint(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["first"] = arg1
-	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+	args["first"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
 		func(ctx context.Context, v any) (*page.Cursor, error) {
 			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["after"] = arg2
-	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+	args["after"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "last",
 		func(ctx context.Context, v any) (*int, error) {
 			return ec.unmarshalOInt2ᚖint(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["last"] = arg3
-	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+	args["last"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "before",
 		func(ctx context.Context, v any) (*page.Cursor, error) {
 			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["before"] = arg4
+	args["before"] = arg5
 	return args, nil
 }
 
@@ -33138,7 +33159,7 @@ func (ec *executionContext) _Project_items(ctx context.Context, field graphql.Co
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Project().Items(ctx, obj, fc.Args["status"].(*project.Status), fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+			return ec.Resolvers.Project().Items(ctx, obj, fc.Args["status"].(*project.Status), fc.Args["namePrefix"].(*string), fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *page.List[project.Item]) graphql.Marshaler {

@@ -118,17 +118,25 @@ func (r projects) Members(ctx context.Context, p *project.Project, first *int, a
 	return page.Plain(o, slice), nil
 }
 
-func (r projects) Items(ctx context.Context, p *project.Project, status *project.Status, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error) {
+func (r projects) Items(ctx context.Context, p *project.Project, status *project.Status, namePrefix *string, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Item], error) {
 	sel := selected(ctx, "ProjectItemConnection")
 	var of project.Status // all of them
 	if status != nil {
 		of = *status
 	}
-	o, err := r.open(ctx, sel, page.Args{First: first, After: after, Last: last, Before: before}, "Project.items", string(p.ID), string(of))
+	list := []string{string(p.ID), string(of)}
+	if namePrefix != nil {
+		list = append(list, *namePrefix)
+	}
+	o, err := r.open(ctx, sel, page.Args{First: first, After: after, Last: last, Before: before}, "Project.items", list...)
 	if err != nil {
 		return nil, err
 	}
-	slice, err := loaders.From(ctx).ProjectItemsOf.LoadNow(ctx, p.Items(of, o.Window))
+	request := p.Items(of, o.Window)
+	if namePrefix != nil {
+		request = p.ItemsNamed(*namePrefix, of, o.Window)
+	}
+	slice, err := loaders.From(ctx).ProjectItemsOf.LoadNow(ctx, request)
 	if err != nil {
 		return nil, err
 	}

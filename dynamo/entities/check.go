@@ -1,24 +1,29 @@
 package entities
 
 import (
+	"slices"
+
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/entity"
 )
 
-// Kinds are the kinds of rows that all entities have: those of projects, too.
-func Kinds() []dynamo.RowKind {
+// Kinds are the kinds of rows that all entities have: those of projects, too, except entities of which others say more.
+func Kinds(except ...func(dynamo.Key) bool) []dynamo.RowKind {
 	any := func(dynamo.Key) bool { return true }
+	isEntity := func(k dynamo.Key) bool {
+		return !slices.ContainsFunc(except, func(is func(dynamo.Key) bool) bool { return is(k) })
+	}
 	return []dynamo.RowKind{
-		{Name: "an entity", Table: dynamo.EntitiesMaster, Is: any, Needs: needsOfEntity},
+		{Name: "an entity", Table: dynamo.EntitiesMaster, Is: isEntity, Needs: NeedsOfEntity},
 		{Name: "an entry of an index", Table: dynamo.IndexEntries, Is: any, Needs: needsOfEntry},
 		{Name: "a relation", Table: dynamo.RelationshipEntries, Is: isRelation, Needs: needsOfRelation},
 		{Name: "a member of a scope", Table: dynamo.RelationshipEntries, Is: dynamo.KeyBegins(keys.SubjectKey(OurScope, "Scope", ""), "member:"), Needs: needsOfScopeMember},
 	}
 }
 
-// needsOfEntity are the index entries that an entity says it has. Those of one that is being deleted go before it; another program's has its own.
-func needsOfEntity(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
+// NeedsOfEntity are the index entries that an entity says it has. Those of one that is being deleted go before it; another program's has its own.
+func NeedsOfEntity(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
 	var h Header
 	err := dynamo.Attributes(item, func(name []byte, v dynamo.Value) error {
 		if !Ours(name) {

@@ -80,8 +80,8 @@ func (db Store) MoveItem(ctx context.Context, m labelling.Move, once idempotency
 	return err
 }
 
-// changeItem changes what differs of an item, and its entry of the index when it is listed elsewhere from now on. found is
-// that it gets one more effort. The attempt tells an earlier one, whose answer was lost, from somebody else's change.
+// changeItem changes what differs of an item, and its entry of the index when it is listed elsewhere from now on. Its place by name differs only
+// when it is removed or brought back, so that nothing else writes into that index. found is that it gets one more effort. The attempt tells an earlier one, whose answer was lost, from somebody else's change.
 func changeItem(before, after project.Item, found bool, attempt string) ([]dynamo.Action, error) {
 	was, err := projects.ItemRow(before)
 	if err != nil {
@@ -93,7 +93,7 @@ func changeItem(before, after project.Item, found bool, attempt string) ([]dynam
 	}
 	e := newEdit()
 	for _, name := range slices.Sorted(maps.Keys(is)) {
-		if !entities.Ours([]byte(name)) && !reflect.DeepEqual(was[name], is[name]) {
+		if (!entities.Ours([]byte(name)) || projects.IsPlace(name)) && !reflect.DeepEqual(was[name], is[name]) {
 			e.set("#"+name, name, is[name])
 		}
 	}

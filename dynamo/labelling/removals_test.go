@@ -150,6 +150,12 @@ func TestRemovalsOfServersThatAreKilled(t *testing.T) {
 	lists, errs := db.ListEffortsOfMembers(t.Context(), []project.MemberEffortsRequest{{Project: w.Project.ID, User: w.Ada, Window: page.Window{Limit: 10}}})
 	require.NoError(t, errors.Join(errs...))
 	assert.Empty(t, lists[0].Items)
+	named, err := db.FindItems(t.Context(), w.Project.ID, "bird", "", page.Window{Limit: 10})
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{items[1].ID, items[3].ID}, []string{named.Items[0].ID, named.Items[1].ID})
+	for _, row := range rowsOfItems(t, db, removed...) {
+		assert.NotContains(t, row, dynamo.ItemsByName.SK)
+	}
 	labelled, errs := db.ListItemsOf(t.Context(), []project.LabelItemsRequest{{Label: w.Label("cat").LabelID, Window: page.Window{Limit: 10}}})
 	require.NoError(t, errors.Join(errs...))
 	assert.Empty(t, labelled[0].Items)

@@ -80,7 +80,8 @@ func TestRowsOfLabelling(t *testing.T) {
 		"external_id":{"S":"x"},"name":{"S":"bird 7"},"type":{"S":"image/jpeg"},"status":{"S":"CLAIMED"},"seq":{"S":"17951616000000000007"},
 		"import":{"S":"import"},"line":{"N":"7"},"efforts":{"N":"0"},"_efforts":{"N":"0"},
 		"claim_user":{"S":"ada"},"claim_token":{"S":"token"},"claim_since":{"S":"2026-11-20T08:00:01.000Z"},
-		"claim_until":{"S":"2026-11-20T08:15:01.000Z"},"returned_to":{"S":"ada"}
+		"claim_until":{"S":"2026-11-20T08:15:01.000Z"},"returned_to":{"S":"ada"},
+		"_name_letter":{"S":"p:b"},"_name_order":{"S":"bird 7\ti1"}
 	}`}, partition(t, db.DB, dynamo.EntitiesMaster, "i1"))
 	dynamotest.AssertRows(t, []string{`{
 		"_subject_key":{"S":"p:ProjectItem:i1"},"_unique_key":{"S":"status~15:CLAIMED:15:17951616000000000007"},

@@ -9,9 +9,10 @@ import (
 	"github.com/taggie/taggie/internal/project"
 )
 
-// Kinds are the kinds of rows that only projects have; their entities are those of [entities.Kinds].
+// Kinds are the kinds of rows that only projects have; their entities are those of [entities.Kinds], except items.
 func Kinds() []dynamo.RowKind {
 	return []dynamo.RowKind{
+		{Name: "an item of a project", Table: dynamo.EntitiesMaster, Is: IsItem, Needs: needsOfItem},
 		{Name: "a member of a project", Table: dynamo.RelationshipEntries, Needs: needsOfMember, Is: linkOfProject("member:")},
 		{Name: "an invitation to a project", Table: dynamo.RelationshipEntries, Needs: needsOfInvitation, Is: linkOfProject("invitation:")},
 		{Name: "a project of a user", Table: dynamo.RelationshipEntries, Is: dynamo.KeyBegins(keys.SubjectKey(entities.OurScope, "User", ""), "project:"), Needs: needsOfMembership},
@@ -24,6 +25,28 @@ func linkOfProject(predicate string) func(dynamo.Key) bool {
 		parts := keys.Split(k.PK)
 		return len(parts) == 3 && parts[1] == "Project" && parts[0] == parts[2] && strings.HasPrefix(k.SK, predicate) && !keys.IsPredicateEnd(k.SK)
 	}
+}
+
+// IsItem reports whether a key of entities_master is that of an item of a project. An entity of a client may be called so.
+func IsItem(k dynamo.Key) bool {
+	parts := keys.Split(k.SK)
+	return len(parts) == 2 && k == entities.ShardedKey(ItemID(project.ItemID{Project: project.ID(parts[0]), ID: k.PK}))
+}
+
+// needsOfItem are those of an entity, and that the item is where it is found by its name.
+func needsOfItem(k dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
+	needs, err := entities.NeedsOfEntity(k, item)
+	if err != nil || dynamo.TextOf(item, "_type") != ItemType {
+		return needs, err
+	}
+	var i project.Item
+	if err := DecodeItem(item, &i); err != nil {
+		return nil, err
+	}
+	if readPlace(item) != placeOf(i) {
+		needs = append(needs, dynamo.Need{What: "its right place by name"})
+	}
+	return needs, nil
 }
 
 func needsOfInvitation(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {

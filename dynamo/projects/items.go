@@ -36,6 +36,7 @@ type itemRecord struct {
 	*project.Item
 	header   entities.Header
 	metadata types.AttributeValue
+	place    place
 	counted  bool // its efforts were, by a move
 }
 
@@ -105,13 +106,15 @@ var itemRows = dynamo.LayoutOf(append(dynamo.BigOnes(entities.HeaderOf(func(r *i
 		},
 		Read: func(r *itemRecord, v dynamo.Value) (err error) { r.Original, err = readOriginal(v); return err },
 	},
+	dynamo.IndexKey(dynamo.ItemsByName.PK, func(r *itemRecord) string { return r.place.letter }),
+	dynamo.IndexKey(dynamo.ItemsByName.SK, func(r *itemRecord) string { return r.place.order }),
 )...)
 
 // ItemRow is the item without its entry of the index.
 func ItemRow(i project.Item) (dynamo.Attrs, error) {
 	id := ItemID(i.ItemID)
 	name, key := StatusEntry(i)
-	r := itemRecord{Item: &i, header: entities.Header{
+	r := itemRecord{Item: &i, place: placeOf(i), header: entities.Header{
 		ID: id, Version: i.Version, Created: i.CreatedAt, Updated: i.UpdatedAt, Index: map[string][]string{name: {key}}, Key: entities.ShardedKey(id),
 	}}
 	if len(i.Metadata) > 0 {

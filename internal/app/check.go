@@ -43,7 +43,7 @@ const (
 
 // RowKinds are the kinds of rows of which it is known what they need.
 func RowKinds() []dynamo.RowKind {
-	return slices.Concat(users.Kinds(), archives.Kinds(), notes.Kinds(), entities.Kinds(), projects.Kinds(), scores.Kinds(), filetags.Kinds())
+	return slices.Concat(users.Kinds(), archives.Kinds(), notes.Kinds(), entities.Kinds(projects.IsItem), projects.Kinds(), scores.Kinds(), filetags.Kinds())
 }
 
 // CheckData walks all rows and all objects, and looks whether each row has what it needs, and each object a row. Servers may be running. It calls

@@ -63,7 +63,7 @@ var rules = []struct {
 	{regexp.MustCompile(`taggie:(Outbox|Projects):<shard>$`), Fixed, false},
 	{regexp.MustCompile(`^entities_master <id> of <id>:(ProjectItem|ProjectItemEffort)~<shard>$`), ByItemInHand, false},
 	{regexp.MustCompile(`^entities_master `), ByProject, false},
-	{regexp.MustCompile(`^entities_master/(entities_by_type|entities_by_scope) `), ByProject, false},
+	{regexp.MustCompile(`^entities_master/(entities_by_type|entities_by_scope|items_by_name) `), ByProject, false},
 	{regexp.MustCompile(`^(relationship_entries(/reverse_relationships)?|index_entries) (<id>|taggie):User:<id>$`), ByLabeller, false},
 	{regexp.MustCompile(`^(relationship_entries(/reverse_relationships)?|index_entries) <id>:(ProjectItem|ProjectItemEffort):`), ByItemInHand, false},
 	{regexp.MustCompile(`^(relationship_entries(/reverse_relationships)?|index_entries(/index_lookup)?) `), ByProject, false},

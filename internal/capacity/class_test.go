@@ -25,6 +25,7 @@ func TestKeysAreClassifiedByWhatThereIsMoreOf(t *testing.T) {
 		{"entities_master", "", id, project + ":ProjectItem~03", capacity.Class{Name: "entities_master <id> of <id>:ProjectItem~<shard>", Spread: capacity.ByItemInHand}},
 		{"entities_master", "", id, project + ":Category", capacity.Class{Name: "entities_master <id> of <id>:Category", Spread: capacity.ByProject}},
 		{"entities_master", "entities_by_type", project + ":ProjectItem~03", "", capacity.Class{Name: "entities_master/entities_by_type <id>:ProjectItem~<shard>", Spread: capacity.ByProject}},
+		{"entities_master", "items_by_name", project + ":b", "", capacity.Class{Name: "entities_master/items_by_name <id>:b", Spread: capacity.ByProject}},
 		{"relationship_entries", "", "taggie:Outbox:15", "", capacity.Class{Name: "relationship_entries taggie:Outbox:<shard>", Spread: capacity.Fixed}},
 		{"relationship_entries", "", project + ":User:" + id, "", capacity.Class{Name: "relationship_entries <id>:User:<id>", Spread: capacity.ByLabeller}},
 		{"relationship_entries", "reverse_relationships", project + ":Category:" + id, "", capacity.Class{Name: "relationship_entries/reverse_relationships <id>:Category:<id>", Spread: capacity.ByProject}},

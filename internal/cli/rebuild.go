@@ -28,12 +28,13 @@ import (
 	"github.com/taggie/taggie/internal/queue"
 )
 
-// RebuildCommand rebuilds queues and statistics, the list of users, or what archives, public scores or the files of projects are found by.
+// RebuildCommand rebuilds queues and statistics, the list of users, or what archives, public scores, or files and items of projects are found by.
 type RebuildCommand struct {
 	Users    bool   `xor:"which" required:"" help:"The list of users, for administrators. Users who are in it stay so."`
 	Archives bool   `xor:"which" required:"" help:"The lists of entities and tags from which archives of users are written. What is in them stays so."`
 	Scores   bool   `xor:"which" required:"" help:"The places of public scores, by which they are found by their titles. Those that are right stay so."`
 	Tags     bool   `xor:"which" required:"" help:"The tags by which files are found in projects. Servers do that in the background. Those that are right stay so."`
+	Items    bool   `xor:"which" required:"" help:"The places of items of projects, by which they are found by their names. Those that are right stay so."`
 	Project  string `xor:"which" required:"" help:"Id of the project, as the API gives it."`
 	All      bool   `xor:"which" required:"" help:"All projects there are. Labellers wait while their project is rebuilt."`
 }
@@ -46,8 +47,8 @@ const (
 )
 
 // Run rebuilds queues and statistics, beside running servers or without any. Meanwhile nothing is handed out in the projects. Or it puts into the list
-// of users who is not in it, entities and tags into the lists from which archives are written, or public scores and the files of projects where they are
-// found.
+// of users who is not in it, entities and tags into the lists from which archives are written, or public scores, or files and items of projects, where
+// they are found.
 func (c RebuildCommand) Run(ctx context.Context, t *Terminal) error {
 	if c.Users {
 		return rebuildUsers(ctx, t)
@@ -60,6 +61,9 @@ func (c RebuildCommand) Run(ctx context.Context, t *Terminal) error {
 	}
 	if c.Tags {
 		return rebuildTags(ctx, t)
+	}
+	if c.Items {
+		return rebuildItems(ctx, t)
 	}
 	var one project.ID
 	if !c.All {
@@ -129,6 +133,14 @@ func rebuildTags(ctx context.Context, t *Terminal) error {
 		done, err := projects.Store{DB: s.DB}.FollowFiles(ctx)
 		_, printed := fmt.Fprintf(t.Stdout, "Looked at %d files of projects. %d of them get the tags by which they are found from running servers.\n", done.Files, done.Followed)
 		return errors.Join(err, printed, done.Unread.Err())
+	})
+}
+
+func rebuildItems(ctx context.Context, t *Terminal) error {
+	return withStores(ctx, t, func(s *app.Stores) error {
+		done, err := projects.Store{DB: s.DB}.IndexItems(ctx)
+		_, printed := fmt.Fprintf(t.Stdout, "Looked at %d items of projects. %d of them were not where they are found.\n", done.Items, done.Indexed)
+		return errors.Join(err, printed)
 	})
 }
 

@@ -120,12 +120,21 @@ func (s *Service) ListMembers(ctx context.Context, r MembersRequest) (page.Slice
 	return given(slice, r.as, giveMember), err
 }
 
-// ListItems lists the items of a project that the viewer was shown; NotFound for others.
+// ListItems lists the items of a project that the viewer was shown; NotFound for others. Those whose names begin with a text are in the order of their folded
+// names; Invalid where no name can begin so.
 func (s *Service) ListItems(ctx context.Context, r ItemsRequest) (page.Slice[Item], error) {
 	if err := allow(r.as, Taggie, "project"); err != nil {
 		return page.Slice[Item]{}, err
 	}
-	slice, err := s.shows.ListItems(ctx, r.Project, r.Status, r.Window)
+	if !r.Named {
+		slice, err := s.shows.ListItems(ctx, r.Project, r.Status, r.Window)
+		return given(slice, r.as, giveItem), err
+	}
+	begin, err := parseNamePrefix("namePrefix", r.NamePrefix)
+	if err != nil {
+		return page.Slice[Item]{}, err
+	}
+	slice, err := s.shows.FindItems(ctx, r.Project, begin, r.Status, r.Window)
 	return given(slice, r.as, giveItem), err
 }
 

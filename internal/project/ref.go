@@ -49,15 +49,24 @@ func (t Team) Members(w page.Window) MembersRequest {
 
 // ItemsRequest asks for one page of the items of a project; see [Project.Items].
 type ItemsRequest struct {
-	Project ID
-	Status  Status // "" for all
-	Window  page.Window
-	as      proof
+	Project    ID
+	Status     Status // "" for all
+	Named      bool   // only those whose names begin with NamePrefix
+	NamePrefix string // as a client gives it
+	Window     page.Window
+	as         proof
 }
 
 // Items asks for a page of the items of a status, "" for all.
 func (p Project) Items(status Status, w page.Window) ItemsRequest {
 	return ItemsRequest{Project: p.ID, Status: status, Window: w, as: proof(p.Member.Type)}
+}
+
+// ItemsNamed asks for a page of the items of a status, "" for all, whose names begin with a text.
+func (p Project) ItemsNamed(prefix string, status Status, w page.Window) ItemsRequest {
+	r := p.Items(status, w)
+	r.Named, r.NamePrefix = true, prefix
+	return r
 }
 
 // LabelRef names a category or subcategory of the project.

@@ -94,6 +94,10 @@ type ItemReader interface {
 	// ListItems lists the items of a status, "" for all, in the order of shard and import. What was changed a moment ago may be
 	// missing; nothing is shown under a status that it does not have.
 	ListItems(ctx context.Context, id ID, status Status, w page.Window) (page.Slice[Item], error)
+	// FindItems lists the items whose folded names begin with a folded text that is not empty, of a status, "" for all, by folded name. Each is as it is
+	// when it is read; what was imported or brought back a moment ago may be missing. A page may be short where few of the items have the status: it tells
+	// then where it ends.
+	FindItems(ctx context.Context, id ID, begin string, status Status, w page.Window) (page.Slice[Item], error)
 	// ListItemsOf lists the items that were found to be each label, in the order of the requests. Eventually consistent, as ListItems.
 	ListItemsOf(ctx context.Context, requests []LabelItemsRequest) ([]page.Slice[Item], []error)
 }

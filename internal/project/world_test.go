@@ -164,6 +164,11 @@ func (w *watched) ListItems(ctx context.Context, id project.ID, status project.S
 	return w.Store.ListItems(ctx, id, status, win)
 }
 
+func (w *watched) FindItems(ctx context.Context, id project.ID, begin string, status project.Status, win page.Window) (page.Slice[project.Item], error) {
+	w.reads++
+	return w.Store.FindItems(ctx, id, begin, status, win)
+}
+
 func (w *watched) ListItemsOf(ctx context.Context, requests []project.LabelItemsRequest) ([]page.Slice[project.Item], []error) {
 	w.reads++
 	return w.Store.ListItemsOf(ctx, requests)

@@ -118,6 +118,7 @@ var noLimits = map[string]string{
 	"dynamo.maxDigits": "as internal/entity has it", "dynamo.maxExponent": "as internal/entity has it", "dynamo.maxDepth": "one more than internal/entity has",
 	"internal/lean.maxShared": "what is beyond is written for each", "internal/lean.maxForms": "what is beyond is written for each", "dynamo.maxNesting": "of answers of DynamoDB", "dynamo.mostText": "how much is used again", "dynamo.mostNodes": "how much is used again",
 	"dynamo/filetags.maxSearchRounds":            "how a page is filled",
+	"internal/project.maxFoundName":              "follows from the length of names, but for a few scripts",
 	"internal/score.maxFoundTitle":               "follows from the length of titles, but for a few scripts",
 	"resolvers.maxTypes":                         "there are no more types of events",
 	"resolvers.maxNodes":                         "as internal/page has it",

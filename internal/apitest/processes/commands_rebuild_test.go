@@ -190,3 +190,19 @@ func TestRebuildPutsPublicScoresWhereTheyAreFound(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, want, out, "without one")
 }
+
+func TestRebuildPutsItemsWhereTheyAreFound(t *testing.T) {
+	t.Parallel()
+	env := []string{"TAGGIE_DATA=" + t.TempDir()}
+	s, stop := start(t, env, apitest.FreePort(t))
+	birds := signedUp(s, env, "ada@example.com").Project("Birds")
+	birds.Imports(apitest.Lines(0, 3))
+	const want = "Looked at 3 items of projects. 0 of them were not where they are found.\n"
+	out, err := apitest.Run(t, env, cli.RebuildCommand{Items: true}.Run)
+	require.NoError(t, err)
+	assert.Equal(t, want, out, "beside a server")
+	stop()
+	out, err = apitest.Run(t, env, cli.RebuildCommand{Items: true}.Run)
+	require.NoError(t, err)
+	assert.Equal(t, want, out, "without one")
+}

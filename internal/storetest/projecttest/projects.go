@@ -235,6 +235,7 @@ func Suite(t *testing.T, open Open) {
 		"large items are imported":                            largeItems,
 		"items are listed by status":                          itemsByStatus,
 		"items are listed in pages":                           itemsInPages,
+		"items are found by their names":                      namedItems,
 		"items are read with memberships":                     itemsWithMembers,
 		"items keep what they are":                            itemsWhole,
 		"finished items are read with what they are":          finishedItem,
