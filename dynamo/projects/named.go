@@ -88,6 +88,7 @@ func (db Store) FindItems(ctx context.Context, id project.ID, begin string, stat
 type Indexing struct {
 	Items   int // of all projects, with those that are removed
 	Indexed int // those that had no place, or a wrong one
+	Unread  dynamo.Unread
 }
 
 // IndexItems gives the items of all projects the places where they are found by their names, and takes them from items that are removed. It can be run
@@ -98,37 +99,27 @@ type Indexing struct {
 // Scan per megabyte of the table, with a pause after each page; 1 BatchGetItem and 1 TransactWriteItems of 1 row for each item that lacks its place, concurrently
 // within the bound.
 func (db Store) IndexItems(ctx context.Context) (done Indexing, err error) {
-	var lacking []project.ItemID
-	flush := func() error {
+	t, of := dynamo.EntitiesMaster, dynamo.ItemsByName
+	names := []string{t.PK, t.SK, "_scope", "_type", "name", "status", of.PK, of.SK}
+	err = dynamo.WalkAll(ctx, db.DB, t, names, &done.Unread, func(key dynamo.Key, item dynamo.Item, lacking *project.ItemID) (bool, error) {
+		if !IsItem(key) || dynamo.TextOf(item, "_type") != ItemType {
+			return false, nil
+		}
+		var i project.Item
+		if err := DecodeItem(item, &i); err != nil {
+			return false, err
+		}
+		done.Items++
+		*lacking = i.ItemID
+		return readPlace(item) != placeOf(i), nil
+	}, func(lacking []project.ItemID) error {
 		err := errors.Join(db.Each(len(lacking), func(n int) error { return db.indexItem(ctx, lacking[n]) })...)
 		if err == nil {
 			done.Indexed += len(lacking)
 		}
-		lacking = lacking[:0]
 		return err
-	}
-	t, of := dynamo.EntitiesMaster, dynamo.ItemsByName
-	err = db.ScanAll(ctx, t, []string{t.PK, t.SK, "_scope", "_type", "name", "status", of.PK, of.SK}, func(item dynamo.Item) error {
-		key, err := dynamo.KeyOf(item, t)
-		if err != nil || !IsItem(key) || dynamo.TextOf(item, "_type") != ItemType {
-			return err
-		}
-		var i project.Item
-		if err := DecodeItem(item, &i); err != nil {
-			return err
-		}
-		if done.Items++; readPlace(item) == placeOf(i) {
-			return nil
-		}
-		if lacking = append(lacking, i.ItemID); len(lacking) < dynamo.MaxBatchGet {
-			return nil
-		}
-		return flush()
 	})
-	if err != nil {
-		return done, err
-	}
-	return done, flush()
+	return done, err
 }
 
 // indexItem gives an item its place; one that is gone needs none.

@@ -140,7 +140,7 @@ func rebuildItems(ctx context.Context, t *Terminal) error {
 	return withStores(ctx, t, func(s *app.Stores) error {
 		done, err := projects.Store{DB: s.DB}.IndexItems(ctx)
 		_, printed := fmt.Fprintf(t.Stdout, "Looked at %d items of projects. %d of them were not where they are found.\n", done.Items, done.Indexed)
-		return errors.Join(err, printed)
+		return errors.Join(err, printed, done.Unread.Err())
 	})
 }
 
