@@ -184,7 +184,7 @@ onBoard('what others do is shown as it happens', {}, async ({ page, project }) =
   await page.keyboard.press('/');
   await page.keyboard.type(item.name);
   await page.getByRole('region', { name: 'Waiting' }).getByRole('button', { name: /page/ }).waitFor({ state: 'detached', timeout: WAIT_MS });
-  await page.getByRole('region', { name: 'Waiting' }).getByText('No card here is called so.').waitFor();
+  await page.getByRole('region', { name: 'Waiting' }).getByText('No card that is shown here has such a name.').waitFor();
   assert.equal(await page.getByText('nothing in hands').count(), 0);
   await page.keyboard.press('ArrowDown');
   await page.getByRole('button', { name: item.name }).and(page.locator(':focus')).waitFor();

@@ -1,10 +1,12 @@
 import { useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
+import { AllItems } from './AllItems';
 import { CardDialog, useOpened } from './CardDialog';
 import { useBoard, useBoardState, useNow } from './hooks';
 import { useKeys } from './keys';
-import { columns, finding, queueNote, review } from './live';
+import { columns, finding, queueNote } from './live';
 import { ago, number, span } from './text';
-import type { Card, Event, Person, ProjectEventType } from './types';
+import { Found, Tile } from './Tile';
+import type { Card, Event, Person, ProjectEventType, ProjectItemStatus } from './types';
 
 const SHOWN = 30;
 
@@ -15,11 +17,12 @@ export function Columns() {
   const now = useNow();
   const [wanted, setWanted] = useState('');
   const { opened, open, close } = useOpened();
+  const [asked, setAsked] = useState<{ status: ProjectItemStatus | ''; name: string } | null>(null); // what is listed of the whole project
   const field = useRef<HTMLInputElement>(null);
   const shown = useRef<HTMLDivElement>(null);
   const finds = wanted.trim() !== '';
   const sorted = columns(live, wanted);
-  const none = finds && 'No card here is called so.';
+  const none = finds && 'No card that is shown here has such a name.';
   const { counts } = live;
   const manager = project?.viewerMember.type === 'MANAGER';
   useKeys(settings, { '/': () => field.current?.focus() });
@@ -41,6 +44,9 @@ export function Columns() {
           onKeyDown={toFirst}
         />{' '}
         <kbd>/</kbd>
+        <button type="button" onClick={() => setAsked({ status: '', name: wanted.trim() })}>
+          All items…
+        </button>
       </div>
       <div className="board-columns" ref={shown}>
         <Column
@@ -49,11 +55,14 @@ export function Columns() {
           note={queueNote(live)}
           empty={!sorted.waiting.length && none}
           foot={
-            manager && (
-              <button type="button" className="column-action" onClick={() => void store.pause(!live.paused)}>
-                {live.paused ? 'Resume' : 'Pause'} handing out
-              </button>
-            )
+            <>
+              {manager && (
+                <button type="button" className="column-action" onClick={() => void store.pause(!live.paused)}>
+                  {live.paused ? 'Resume' : 'Pause'} handing out
+                </button>
+              )}
+              <All count={counts?.new} onOpen={() => setAsked({ status: 'NEW', name: '' })} />
+            </>
           }
         >
           {sorted.waiting.slice(0, SHOWN).map((card) => (
@@ -80,7 +89,7 @@ export function Columns() {
             </li>
           ))}
         </Column>
-        <Column title="Finished" count={counts?.finished} note="with those reviewed" empty={!sorted.finished.length && none}>
+        <Column title="Finished" count={counts?.finished} note="with those reviewed" foot={<All count={counts?.finished} onOpen={() => setAsked({ status: 'FINISHED', name: '' })} />} empty={!sorted.finished.length && none}>
           {sorted.finished.slice(0, SHOWN).map((card) => (
             <Found key={card.id} card={card} now={now} onOpen={open} />
           ))}
@@ -90,7 +99,7 @@ export function Columns() {
             <Found key={card.id} card={card} now={now} onOpen={open} />
           ))}
         </Column>
-        <Column title="Skipped" count={counts?.skipped} note="for nobody" empty={!sorted.skipped.length && none}>
+        <Column title="Skipped" count={counts?.skipped} note="for nobody" foot={<All count={counts?.skipped} onOpen={() => setAsked({ status: 'SKIPPED', name: '' })} />} empty={!sorted.skipped.length && none}>
           {sorted.skipped.slice(0, SHOWN).map((card) => (
             <Tile key={card.id} card={card} onOpen={open} />
           ))}
@@ -113,8 +122,19 @@ export function Columns() {
           {!live.feed.length && <li className="muted">Nothing since this page listens.</li>}
         </ol>
       </section>
+      {asked && <AllItems {...asked} onClose={() => setAsked(null)} />}
       {opened && <CardDialog card={opened} onClose={close} />}
     </div>
+  );
+}
+
+/** Lists what a column has no place for. */
+function All({ count = 0, onOpen }: { count?: number; onOpen: () => void }) {
+  if (!count) return null;
+  return (
+    <button type="button" className="column-action" onClick={onOpen}>
+      All {number(count)}…
+    </button>
   );
 }
 
@@ -142,34 +162,6 @@ function Column({ title, count, note, empty, foot, children }: ColumnProps) {
       </ul>
       {foot}
     </section>
-  );
-}
-
-type Open = (card: Card) => void;
-
-function Tile({ card, onOpen, children }: { card: Card; onOpen: Open; children?: ReactNode }) {
-  return (
-    <li className={`tile is-${card.status.toLowerCase()}`}>
-      <button type="button" className="tile-name" onClick={() => onOpen(card)}>
-        {card.name}
-      </button>
-      {children && <span className="tile-more">{children}</span>}
-    </li>
-  );
-}
-
-function Found({ card, now, onOpen }: { card: Card; now: number; onOpen: Open }) {
-  const effort = finding(card);
-  const said = review(card);
-  return (
-    <Tile card={card} onOpen={onOpen}>
-      <span className="tag">{[card.category?.name, card.subcategory?.name].filter(Boolean).join(' · ')}</span>
-      {said && <span className={said.verdict === 'CORRECT' ? 'tag is-good' : 'tag is-bad'}>{said.verdict === 'CORRECT' ? 'correct' : 'incorrect'}</span>}
-      <span className="muted">
-        {effort?.user?.name}
-        {said?.by && `, reviewed by ${said.by.name}`}, {ago(said?.at ?? effort?.finishedAt ?? card.updatedAt, now)}
-      </span>
-    </Tile>
   );
 }
 

@@ -1,4 +1,4 @@
-import { useEffect, useRef, type KeyboardEvent, type ReactNode, type SyntheticEvent } from 'react';
+import { useEffect, useId, useRef, type KeyboardEvent, type ReactNode, type SyntheticEvent } from 'react';
 
 /**
  * A dialog that Esc, a click beside it and its button close; the focus goes back to where it was. It begins at what has
@@ -7,6 +7,7 @@ import { useEffect, useRef, type KeyboardEvent, type ReactNode, type SyntheticEv
  */
 export function Dialog(props: { title: string; onClose: () => void; onKey?: (key: string) => boolean; children: ReactNode; wide?: boolean }) {
   const element = useRef<HTMLDialogElement>(null);
+  const title = useId(); // a dialog may open another one
   useEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
@@ -40,7 +41,7 @@ export function Dialog(props: { title: string; onClose: () => void; onKey?: (key
       ref={element}
       tabIndex={-1}
       className={props.wide ? 'is-wide' : undefined}
-      aria-labelledby="dialog-title"
+      aria-labelledby={title}
       onClose={() => element.current?.open || props.onClose()}
       onKeyDown={press}
       onCancel={stay}
@@ -49,7 +50,7 @@ export function Dialog(props: { title: string; onClose: () => void; onKey?: (key
     >
       <div className="dialog-body">
         <header>
-          <h2 id="dialog-title">{props.title}</h2>
+          <h2 id={title}>{props.title}</h2>
           <button type="button" className="quiet" aria-label="Close" onClick={props.onClose}>
             ×
           </button>

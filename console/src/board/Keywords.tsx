@@ -1,6 +1,7 @@
-import { useEffect, useId, useState, type KeyboardEvent } from 'react';
+import { useId, useState, type KeyboardEvent } from 'react';
 import { useQuery } from 'urql';
 import { CompletionsDocument } from './gql/graphql';
+import { useLater } from './hooks';
 import { LeaveHint } from './LeaveHint';
 
 const MOST = 20;
@@ -110,14 +111,4 @@ export function Keywords(props: {
       </ul>
     </div>
   );
-}
-
-/** The value that has not changed for a while. */
-function useLater<T>(value: T, delay: number): T {
-  const [later, setLater] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setLater(value), delay);
-    return () => clearTimeout(timer);
-  }, [value, delay]);
-  return later;
 }

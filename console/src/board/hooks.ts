@@ -39,3 +39,13 @@ export function useNow(every = 1000): number {
   }, [every]);
   return now;
 }
+
+/** The value that has not changed for a while. */
+export function useLater<T>(value: T, delay: number): T {
+  const [later, setLater] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setLater(value), delay);
+    return () => clearTimeout(timer);
+  }, [value, delay]);
+  return later;
+}

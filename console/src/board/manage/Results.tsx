@@ -2,7 +2,7 @@ import { useRef, useState } from 'react';
 import { CardDialog } from '../CardDialog';
 import { ask } from '../client';
 import { ByExternalIdDocument, RemoveItemsDocument, ResultsDocument, ReturnSkippedDocument, ReviewDocument, type ProjectItemStatus, type ResultFragment } from '../gql/graphql';
-import { useBoard, useBoardState, useNow } from '../hooks';
+import { useBoard, useBoardState, useLater, useNow } from '../hooks';
 import { finding } from '../live';
 import { moment, number } from '../text';
 import { advise, useAct } from '../act';
@@ -21,7 +21,9 @@ export function Results() {
   const { project, live, viewer } = useBoardState();
   const id = project?.id ?? '';
   const [status, setStatus] = useState<ProjectItemStatus | ''>('');
-  const results = usePages(ResultsDocument, { project: id, status: status || null, first: SHOWN }, (data) => data.project?.items);
+  const [name, setName] = useState('');
+  const namePrefix = useLater(name.trim(), 200);
+  const results = usePages(ResultsDocument, { project: id, status: status || null, namePrefix: namePrefix || null, first: SHOWN }, (data) => data.project?.items);
   const [wanted, setWanted] = useState('');
   const [found, setFound] = useState<ResultFragment | null>(null);
   const [missed, setMissed] = useState('');
@@ -53,6 +55,14 @@ export function Results() {
     setFound(item);
     setChosen(new Set());
     if (!item) setMissed(failure ? advise(failure) : `No item has the external id “${wanted.trim()}”. Look whether it is written in the same way, capitals too.`);
+  }
+
+  /** Shows the list in place of the item that was found by its id. */
+  function listAgain() {
+    finds.current += 1;
+    setFound(null);
+    setMissed('');
+    setChosen(new Set());
   }
 
   const items = found ? [found] : (results.nodes ?? []);
@@ -123,13 +133,23 @@ export function Results() {
             names={statusNames}
             all="All"
             onChange={(value) => {
-              finds.current += 1;
               setStatus(value);
-              setFound(null);
-              setMissed('');
-              setChosen(new Set());
+              listAgain();
             }}
           />
+          <div className="field">
+            <label htmlFor="results-name">Name begins with</label>
+            <input
+              id="results-name"
+              type="search"
+              autoComplete="off"
+              value={name}
+              onChange={(event) => {
+                setName(event.target.value);
+                listAgain();
+              }}
+            />
+          </div>
           <form className="row-form is-grown" onSubmit={onSubmit(find)}>
             <div className="field">
               <label htmlFor="results-id">External id</label>
@@ -151,13 +171,7 @@ export function Results() {
             Put back into the queue {returning > 0 && number(returning)}
           </button>
           {found ? (
-            <button
-              type="button"
-              onClick={() => {
-                finds.current += 1;
-                setFound(null);
-              }}
-            >
+            <button type="button" onClick={listAgain}>
               Show all again
             </button>
           ) : (
@@ -173,7 +187,7 @@ export function Results() {
           <Table items={items} chosen={chosen} onPick={pick} onPickAll={(all) => setChosen(new Set(all ? items.map((item) => item.id) : []))} onOpen={setOpened} />
           {results.nodes && !items.length && (
             <p className="muted">
-              {status ? `No item is ${statusNames[status].toLowerCase()}.` : 'The project has no items yet. Bring some from a file: see Items.'}
+              {nothing(status, namePrefix, results.hasMore)}
             </p>
           )}
         </Pages>
@@ -196,6 +210,13 @@ export function Results() {
       )}
     </div>
   );
+}
+
+/** Why the list is empty. */
+function nothing(status: ProjectItemStatus | '', name: string, hasMore: boolean) {
+  if (hasMore) return 'None so far: see more.';
+  if (name) return `No item has a name that begins with “${name}”${status && ' and this status'}.`;
+  return status ? `No item is ${statusNames[status].toLowerCase()}.` : 'The project has no items yet. Bring some from a file: see Items.';
 }
 
 const count = (items: number) => `${number(items)} ${items === 1 ? 'item is' : 'items are'}`;
