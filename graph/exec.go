@@ -51,6 +51,7 @@ type ResolverRoot interface {
 	Category() CategoryResolver
 	DeletedProject() DeletedProjectResolver
 	DeletedScope() DeletedScopeResolver
+	DeletedUser() DeletedUserResolver
 	EffortReview() EffortReviewResolver
 	Entity() EntityResolver
 	EntityIndex() EntityIndexResolver
@@ -350,6 +351,11 @@ type ComplexityRoot struct {
 		Team    func(childComplexity int) int
 	}
 
+	DeleteUserPayload struct {
+		Deleted func(childComplexity int) int
+		Problem func(childComplexity int) int
+	}
+
 	DeletedNote struct {
 		DeletedAt func(childComplexity int) int
 		ID        func(childComplexity int) int
@@ -393,6 +399,27 @@ type ComplexityRoot struct {
 	}
 
 	DeletedScopeEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	DeletedUser struct {
+		DeletedAt func(childComplexity int) int
+		DeletedBy func(childComplexity int) int
+		Email     func(childComplexity int) int
+		ID        func(childComplexity int) int
+		Name      func(childComplexity int) int
+		State     func(childComplexity int) int
+		UndoUntil func(childComplexity int) int
+	}
+
+	DeletedUserConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	DeletedUserEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
 	}
@@ -731,6 +758,11 @@ type ComplexityRoot struct {
 		Message func(childComplexity int) int
 	}
 
+	ManagedAlone struct {
+		ID   func(childComplexity int) int
+		Name func(childComplexity int) int
+	}
+
 	Mutation struct {
 		AbortUpload             func(childComplexity int, input model.AbortUploadInput) int
 		AcceptProjectInvitation func(childComplexity int, input model.AcceptProjectInvitationInput) int
@@ -763,6 +795,7 @@ type ComplexityRoot struct {
 		DeleteScore             func(childComplexity int, input model.DeleteScoreInput) int
 		DeleteSnapshot          func(childComplexity int, input model.DeleteSnapshotInput) int
 		DeleteTeam              func(childComplexity int, input model.DeleteTeamInput) int
+		DeleteUser              func(childComplexity int, input model.DeleteUserInput) int
 		DropDeadLetter          func(childComplexity int, input model.DropDeadLetterInput) int
 		DropScore               func(childComplexity int, input model.DropScoreInput) int
 		EndShares               func(childComplexity int, input model.EndSharesInput) int
@@ -776,6 +809,7 @@ type ComplexityRoot struct {
 		PauseProject            func(childComplexity int, input model.PauseProjectInput) int
 		PurgeDeletedProject     func(childComplexity int, input model.PurgeDeletedProjectInput) int
 		PurgeDeletedScope       func(childComplexity int, input model.PurgeDeletedScopeInput) int
+		PurgeDeletedUser        func(childComplexity int, input model.PurgeDeletedUserInput) int
 		PurgeProjectRemoval     func(childComplexity int, input model.PurgeProjectRemovalInput) int
 		PutProjectMember        func(childComplexity int, input model.PutProjectMemberInput) int
 		PutScopeMember          func(childComplexity int, input model.PutScopeMemberInput) int
@@ -815,6 +849,7 @@ type ComplexityRoot struct {
 		UndeleteNote            func(childComplexity int, input model.UndeleteNoteInput) int
 		UndoDeleteProject       func(childComplexity int, input model.UndoDeleteProjectInput) int
 		UndoDeleteScope         func(childComplexity int, input model.UndoDeleteScopeInput) int
+		UndoDeleteUser          func(childComplexity int, input model.UndoDeleteUserInput) int
 		UndoFinish              func(childComplexity int, input model.UndoFinishInput) int
 		UndoProjectRemoval      func(childComplexity int, input model.UndoProjectRemovalInput) int
 		UnshareNote             func(childComplexity int, input model.UnshareNoteInput) int
@@ -1268,6 +1303,10 @@ type ComplexityRoot struct {
 		Deleted func(childComplexity int) int
 	}
 
+	PurgeDeletedUserPayload struct {
+		Deleted func(childComplexity int) int
+	}
+
 	PurgeProjectRemovalPayload struct {
 		Removal func(childComplexity int) int
 	}
@@ -1286,6 +1325,7 @@ type ComplexityRoot struct {
 
 	Query struct {
 		DeadLetters   func(childComplexity int, first int) int
+		DeletedUsers  func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Entity        func(childComplexity int, id gid.ID) int
 		Invitation    func(childComplexity int, token string) int
 		ItemSets      func(childComplexity int, sets []model.ItemSetInput) int
@@ -1610,6 +1650,11 @@ type ComplexityRoot struct {
 		Import func(childComplexity int) int
 	}
 
+	StillNeeded struct {
+		Message func(childComplexity int) int
+		Of      func(childComplexity int) int
+	}
+
 	Subcategory struct {
 		Items      func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		LabelID    func(childComplexity int) int
@@ -1732,6 +1777,10 @@ type ComplexityRoot struct {
 
 	UndoDeleteScopePayload struct {
 		Scope func(childComplexity int) int
+	}
+
+	UndoDeleteUserPayload struct {
+		User func(childComplexity int) int
 	}
 
 	UndoFinishPayload struct {
@@ -1956,6 +2005,9 @@ type DeletedProjectResolver interface {
 type DeletedScopeResolver interface {
 	DeletedBy(ctx context.Context, obj *entity.DeletedScope) (*user.User, error)
 }
+type DeletedUserResolver interface {
+	DeletedBy(ctx context.Context, obj *user.DeletedUser) (*user.User, error)
+}
 type EffortReviewResolver interface {
 	By(ctx context.Context, obj *project.Review) (*user.User, error)
 }
@@ -2025,6 +2077,9 @@ type MutationResolver interface {
 	CreateUser(ctx context.Context, input model.CreateUserInput) (*model.CreateUserPayload, error)
 	UpdateUser(ctx context.Context, input model.UpdateUserInput) (*model.UpdateUserPayload, error)
 	RevokeUser(ctx context.Context, input model.RevokeUserInput) (*model.RevokeUserPayload, error)
+	DeleteUser(ctx context.Context, input model.DeleteUserInput) (*model.DeleteUserPayload, error)
+	UndoDeleteUser(ctx context.Context, input model.UndoDeleteUserInput) (*model.UndoDeleteUserPayload, error)
+	PurgeDeletedUser(ctx context.Context, input model.PurgeDeletedUserInput) (*model.PurgeDeletedUserPayload, error)
 	CreateNote(ctx context.Context, input model.CreateNoteInput) (*model.CreateNotePayload, error)
 	UpdateNote(ctx context.Context, input model.UpdateNoteInput) (*model.UpdateNotePayload, error)
 	ChangeNoteDeadline(ctx context.Context, input model.ChangeNoteDeadlineInput) (*model.ChangeNoteDeadlinePayload, error)
@@ -2262,6 +2317,7 @@ type QueryResolver interface {
 	User(ctx context.Context, id gid.ID) (*user.User, error)
 	UserByEmail(ctx context.Context, email string) (*user.User, error)
 	Users(ctx context.Context, prefix *string, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[user.User], error)
+	DeletedUsers(ctx context.Context, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[user.DeletedUser], error)
 	Note(ctx context.Context, id gid.ID) (*note.Note, error)
 	Scope(ctx context.Context, id gid.ID) (*entity.Scope, error)
 	Entity(ctx context.Context, id gid.ID) (*entity.Entity, error)
@@ -3099,6 +3155,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DeleteTeamPayload.Team(childComplexity), true
 
+	case "DeleteUserPayload.deleted":
+		if e.ComplexityRoot.DeleteUserPayload.Deleted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteUserPayload.Deleted(childComplexity), true
+	case "DeleteUserPayload.problem":
+		if e.ComplexityRoot.DeleteUserPayload.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteUserPayload.Problem(childComplexity), true
+
 	case "DeletedNote.deletedAt":
 		if e.ComplexityRoot.DeletedNote.DeletedAt == nil {
 			break
@@ -3261,6 +3330,81 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DeletedScopeEdge.Node(childComplexity), true
+
+	case "DeletedUser.deletedAt":
+		if e.ComplexityRoot.DeletedUser.DeletedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedUser.DeletedAt(childComplexity), true
+	case "DeletedUser.deletedBy":
+		if e.ComplexityRoot.DeletedUser.DeletedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedUser.DeletedBy(childComplexity), true
+	case "DeletedUser.email":
+		if e.ComplexityRoot.DeletedUser.Email == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedUser.Email(childComplexity), true
+	case "DeletedUser.userId":
+		if e.ComplexityRoot.DeletedUser.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedUser.ID(childComplexity), true
+	case "DeletedUser.name":
+		if e.ComplexityRoot.DeletedUser.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedUser.Name(childComplexity), true
+	case "DeletedUser.state":
+		if e.ComplexityRoot.DeletedUser.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedUser.State(childComplexity), true
+	case "DeletedUser.undoUntil":
+		if e.ComplexityRoot.DeletedUser.UndoUntil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedUser.UndoUntil(childComplexity), true
+
+	case "DeletedUserConnection.edges":
+		if e.ComplexityRoot.DeletedUserConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedUserConnection.Edges(childComplexity), true
+	case "DeletedUserConnection.nodes":
+		if e.ComplexityRoot.DeletedUserConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedUserConnection.Nodes(childComplexity), true
+	case "DeletedUserConnection.pageInfo":
+		if e.ComplexityRoot.DeletedUserConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedUserConnection.PageInfo(childComplexity), true
+
+	case "DeletedUserEdge.cursor":
+		if e.ComplexityRoot.DeletedUserEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedUserEdge.Cursor(childComplexity), true
+	case "DeletedUserEdge.node":
+		if e.ComplexityRoot.DeletedUserEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletedUserEdge.Node(childComplexity), true
 
 	case "DropDeadLetterPayload.id":
 		if e.ComplexityRoot.DropDeadLetterPayload.ID == nil {
@@ -4434,6 +4578,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.LineFault.Message(childComplexity), true
 
+	case "ManagedAlone.id":
+		if e.ComplexityRoot.ManagedAlone.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManagedAlone.ID(childComplexity), true
+	case "ManagedAlone.name":
+		if e.ComplexityRoot.ManagedAlone.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManagedAlone.Name(childComplexity), true
+
 	case "Mutation.abortUpload":
 		if e.ComplexityRoot.Mutation.AbortUpload == nil {
 			break
@@ -4775,6 +4932,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteTeam(childComplexity, args["input"].(model.DeleteTeamInput)), true
+	case "Mutation.deleteUser":
+		if e.ComplexityRoot.Mutation.DeleteUser == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteUser_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteUser(childComplexity, args["input"].(model.DeleteUserInput)), true
 	case "Mutation.dropDeadLetter":
 		if e.ComplexityRoot.Mutation.DropDeadLetter == nil {
 			break
@@ -4918,6 +5086,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.PurgeDeletedScope(childComplexity, args["input"].(model.PurgeDeletedScopeInput)), true
+	case "Mutation.purgeDeletedUser":
+		if e.ComplexityRoot.Mutation.PurgeDeletedUser == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_purgeDeletedUser_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.PurgeDeletedUser(childComplexity, args["input"].(model.PurgeDeletedUserInput)), true
 	case "Mutation.purgeProjectRemoval":
 		if e.ComplexityRoot.Mutation.PurgeProjectRemoval == nil {
 			break
@@ -5347,6 +5526,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UndoDeleteScope(childComplexity, args["input"].(model.UndoDeleteScopeInput)), true
+	case "Mutation.undoDeleteUser":
+		if e.ComplexityRoot.Mutation.UndoDeleteUser == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_undoDeleteUser_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UndoDeleteUser(childComplexity, args["input"].(model.UndoDeleteUserInput)), true
 	case "Mutation.undoFinish":
 		if e.ComplexityRoot.Mutation.UndoFinish == nil {
 			break
@@ -7230,6 +7420,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PurgeDeletedScopePayload.Deleted(childComplexity), true
 
+	case "PurgeDeletedUserPayload.deleted":
+		if e.ComplexityRoot.PurgeDeletedUserPayload.Deleted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PurgeDeletedUserPayload.Deleted(childComplexity), true
+
 	case "PurgeProjectRemovalPayload.removal":
 		if e.ComplexityRoot.PurgeProjectRemovalPayload.Removal == nil {
 			break
@@ -7286,6 +7483,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.DeadLetters(childComplexity, args["first"].(int)), true
+	case "Query.deletedUsers":
+		if e.ComplexityRoot.Query.DeletedUsers == nil {
+			break
+		}
+
+		args, err := ec.field_Query_deletedUsers_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.DeletedUsers(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "Query.entity":
 		if e.ComplexityRoot.Query.Entity == nil {
 			break
@@ -8429,6 +8637,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.StartProjectImportPayload.Import(childComplexity), true
 
+	case "StillNeeded.message":
+		if e.ComplexityRoot.StillNeeded.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StillNeeded.Message(childComplexity), true
+	case "StillNeeded.of":
+		if e.ComplexityRoot.StillNeeded.Of == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StillNeeded.Of(childComplexity), true
+
 	case "Subcategory.items":
 		if e.ComplexityRoot.Subcategory.Items == nil {
 			break
@@ -8897,6 +9118,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UndoDeleteScopePayload.Scope(childComplexity), true
+
+	case "UndoDeleteUserPayload.user":
+		if e.ComplexityRoot.UndoDeleteUserPayload.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UndoDeleteUserPayload.User(childComplexity), true
 
 	case "UndoFinishPayload.effort":
 		if e.ComplexityRoot.UndoFinishPayload.Effort == nil {
@@ -9640,6 +9868,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDeleteScoreInput,
 		ec.unmarshalInputDeleteSnapshotInput,
 		ec.unmarshalInputDeleteTeamInput,
+		ec.unmarshalInputDeleteUserInput,
 		ec.unmarshalInputDropDeadLetterInput,
 		ec.unmarshalInputDropScoreInput,
 		ec.unmarshalInputDueRange,
@@ -9665,6 +9894,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputProjectItemFinish,
 		ec.unmarshalInputPurgeDeletedProjectInput,
 		ec.unmarshalInputPurgeDeletedScopeInput,
+		ec.unmarshalInputPurgeDeletedUserInput,
 		ec.unmarshalInputPurgeProjectRemovalInput,
 		ec.unmarshalInputPutProjectMemberInput,
 		ec.unmarshalInputPutScopeMemberInput,
@@ -9708,6 +9938,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUndeleteNoteInput,
 		ec.unmarshalInputUndoDeleteProjectInput,
 		ec.unmarshalInputUndoDeleteScopeInput,
+		ec.unmarshalInputUndoDeleteUserInput,
 		ec.unmarshalInputUndoFinishInput,
 		ec.unmarshalInputUndoProjectRemovalInput,
 		ec.unmarshalInputUnshareNoteInput,
@@ -9963,6 +10194,11 @@ enum ErrorCode {
   upgraded it.
   """
   SERVER_OUTDATED
+  """
+  The user of the token was deleted. ` + "`" + `extensions.undoUntil` + "`" + ` says until when ` + "`" + `undoDeleteUser` + "`" + ` brings the user back; it is null while the user is being
+  removed. Of all operations, only mutations with ` + "`" + `undoDeleteUser` + "`" + ` and ` + "`" + `purgeDeletedUser` + "`" + ` are carried out.
+  """
+  USER_DELETED
   "A mistake in Taggie. The log has details under ` + "`" + `extensions.requestId` + "`" + `."
   INTERNAL
 }
@@ -9986,6 +10222,11 @@ type Query {
   begins with it; if both do, of the first. Eventually consistent: for a moment, a new user or a changed name may be missing. For administrators.
   """
   users("Case and normal form do not matter, accents do." prefix: String, first: Int, after: Cursor, last: Int, before: Cursor): UserConnection
+  """
+  The deleted users, until they are brought back or removed, ordered by ` + "`" + `undoUntil` + "`" + `. Eventually consistent: for a moment, a change may be missing.
+  For administrators.
+  """
+  deletedUsers(first: Int, after: Cursor, last: Int, before: Cursor): DeletedUserConnection
   "The note with this id."
   note("The id of a ` + "`" + `Note` + "`" + `." id: ID!): Note
   "The scope with this id, for its members."
@@ -10087,6 +10328,24 @@ type Mutation {
   on all servers. Tokens issued from the next second on are accepted. For administrators.
   """
   revokeUser(input: RevokeUserInput!): RevokeUserPayload
+  """
+  Deletes the caller, or any user for administrators. At once the user is signed out everywhere, as by ` + "`" + `revokeUser` + "`" + `, and nobody finds the
+  user any more: where others are shown a user, this one is null, and nothing can be shared with them. The address stays taken. What the user shared
+  stays readable. For 30 days, ` + "`" + `undoDeleteUser` + "`" + ` brings the user back with everything. Then all that the user has is removed, and the address and the
+  identity can sign up again. A token that was issued after the deletion is good for ` + "`" + `undoDeleteUser` + "`" + ` and ` + "`" + `purgeDeletedUser` + "`" + ` only; everything else is
+  refused with USER_DELETED. Projects and scopes that have no other members are removed with the user.
+  """
+  deleteUser(input: DeleteUserInput!): DeleteUserPayload
+  """
+  Undoes ` + "`" + `deleteUser` + "`" + `. It never fails because of limits. A user who is not deleted is left as they are. CONFLICT if it is too late. For the
+  user, with a token that was issued after the deletion, and for administrators.
+  """
+  undoDeleteUser(input: UndoDeleteUserInput!): UndoDeleteUserPayload
+  """
+  Ends the 30 days in which a deleted user can be brought back: all that the user has is removed. For the user, with a token that was issued after the
+  deletion, and for administrators.
+  """
+  purgeDeletedUser(input: PurgeDeletedUserInput!): PurgeDeletedUserPayload
 
   "Creates a note for the caller. EXHAUSTED beyond about 100,000 notes, including those deleted within 30 days."
   createNote(input: CreateNoteInput!): CreateNotePayload
@@ -10854,6 +11113,93 @@ type RevokeUserPayload {
   revokedAt: DateTime
 }
 
+"Input of ` + "`" + `deleteUser` + "`" + `."
+input DeleteUserInput {
+  "The id of a ` + "`" + `User` + "`" + `; without it, the caller."
+  userId: ID
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `deleteUser` + "`" + `."
+type DeleteUserPayload {
+  "Null if there is a problem. A request that is repeated also gets null if the user was brought back or removed meanwhile."
+  deleted: DeletedUser
+  "Why nothing was changed."
+  problem: DeleteUserProblem
+}
+
+"Problems that ` + "`" + `deleteUser` + "`" + ` may report."
+union DeleteUserProblem = StillNeeded
+
+"The user is the last manager of projects, or the last owner of scopes, that have other members. Name another one first, or delete them."
+type StillNeeded implements Problem {
+  message: String!
+  "The projects and scopes; at most 100 of them."
+  of: [ManagedAlone!]!
+}
+
+"A project or scope that nobody else manages or owns."
+type ManagedAlone {
+  "The id of a ` + "`" + `Project` + "`" + ` or ` + "`" + `Scope` + "`" + `."
+  id: ID!
+  name: String!
+}
+
+"A user who was deleted; see ` + "`" + `deleteUser` + "`" + `."
+type DeletedUser {
+  "The id of the ` + "`" + `User` + "`" + `."
+  userId: ID!
+  name: String!
+  email: String!
+  state: DeletionState!
+  deletedBy: User @ready
+  deletedAt: DateTime!
+  "From then on the user cannot be brought back."
+  undoUntil: DateTime!
+}
+
+"A list of deleted users."
+type DeletedUserConnection {
+  edges: [DeletedUserEdge!]!
+  nodes: [DeletedUser!]!
+  pageInfo: PageInfo!
+}
+
+"A deleted user in a list."
+type DeletedUserEdge {
+  cursor: Cursor!
+  node: DeletedUser!
+}
+
+"Input of ` + "`" + `undoDeleteUser` + "`" + `."
+input UndoDeleteUserInput {
+  "The id of a ` + "`" + `User` + "`" + `; without it, the user of the token. See ` + "`" + `DeletedUser.userId` + "`" + `."
+  userId: ID
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `undoDeleteUser` + "`" + `."
+type UndoDeleteUserPayload {
+  "The user, with all that they had."
+  user: User
+}
+
+"Input of ` + "`" + `purgeDeletedUser` + "`" + `."
+input PurgeDeletedUserInput {
+  "The id of a ` + "`" + `User` + "`" + `; without it, the user of the token. See ` + "`" + `DeletedUser.userId` + "`" + `."
+  userId: ID
+  "1 to 255 bytes; see the conventions above."
+  idempotencyKey: String
+}
+
+"Result of ` + "`" + `purgeDeletedUser` + "`" + `."
+type PurgeDeletedUserPayload {
+  "The user, who is removed in the background; null if all of it was."
+  deleted: DeletedUser
+}
+
 "Problems that ` + "`" + `updateUser` + "`" + ` may report."
 union UpdateUserProblem = EmailTaken | UserConflict
 
@@ -10880,8 +11226,8 @@ type Note implements Node {
   "When title, content, tags or deadline last changed."
   updatedAt: DateTime!
   """
-  The user who made this last change. Null if the change is from before Taggie kept who makes them. For everybody who
-  may read the note.
+  The user who made this last change. Null if the change is from before Taggie kept who makes them, and for a user who no
+  longer exists. For everybody who may read the note.
   """
   updatedBy: User @ready
   """
@@ -11101,8 +11447,8 @@ type Version implements Node {
   "When the note came into this state."
   updatedAt: DateTime!
   """
-  The user who wrote title and content of this state, or restored them. Null if that was before Taggie kept who writes.
-  For everybody who may read the note.
+  The user who wrote title and content of this state, or restored them. Null if that was before Taggie kept who writes,
+  and for a user who no longer exists. For everybody who may read the note.
   """
   author: User
   "The note as it is now."
@@ -11549,6 +11895,7 @@ type DeletedScope {
   scopeId: ID!
   name: String!
   state: DeletionState!
+  "Null for a user who no longer exists."
   deletedBy: User @ready
   deletedAt: DateTime!
   "From then on it cannot be brought back."
@@ -12313,7 +12660,7 @@ type Guidelines {
   version: Int!
   "When the text last changed."
   updatedAt: DateTime!
-  "Who changed it last."
+  "Who changed it last. Null for a user who no longer exists."
   updatedBy: User
 }
 
@@ -12477,7 +12824,7 @@ type ProjectItem implements Node {
   keywords: [String!]! @atMost(elements: 20) @shared
   "Who is working on it; null unless it is ` + "`" + `CLAIMED` + "`" + `."
   claim: ProjectItemClaim @ready @shared
-  "The author for whom it is reserved, after it was found incorrect."
+  "The author for whom it is reserved, after it was found incorrect. Null for a user who no longer exists."
   returnedTo: User @ready @shared
   "Its finishes, newest first, including those that were taken back."
   efforts(first: Int, after: Cursor, last: Int, before: Cursor): ProjectItemEffortConnection @ready @shared
@@ -12517,6 +12864,10 @@ type ProjectItemEffort implements Node {
   id: ID! @shared
   project: Project @ready
   item: ProjectItem @ready
+  """
+  Null for a user who no longer exists. Statistics count the effort still, and exports give all efforts of such a user in
+  the project one ` + "`" + `finishedBy` + "`" + ` without a name.
+  """
   user: User @ready @shared
   "The team of the user at that time."
   team: Team @ready @shared
@@ -12602,6 +12953,7 @@ type ProjectImport implements Node {
   state: TransferState!
   "Why it failed; null unless it did."
   message: String @ready
+  "Null for a user who no longer exists."
   createdBy: User @ready
   createdAt: DateTime!
   "When it was done, failed or was cancelled."
@@ -12656,6 +13008,7 @@ type ProjectExport implements Node {
   state: TransferState!
   "Why it failed; null unless it did."
   message: String @ready
+  "Null for a user who no longer exists."
   createdBy: User @ready
   createdAt: DateTime!
   "When it was done or failed."
@@ -12705,6 +13058,7 @@ type ProjectRemoval implements Node {
   "Whether the items are gone as soon as they are removed."
   purge: Boolean!
   state: RemovalState!
+  "Null for a user who no longer exists."
   createdBy: User @ready
   createdAt: DateTime!
   "When all items were removed."
@@ -12749,6 +13103,7 @@ type DeletedProject {
   name: String!
   description: String!
   state: DeletionState!
+  "Null for a user who no longer exists."
   deletedBy: User @ready
   deletedAt: DateTime!
   "From then on it cannot be brought back."
@@ -13396,6 +13751,7 @@ type ProjectItemCounts {
 
 "A user's claim on an item."
 type ProjectItemClaim {
+  "Null for a user who no longer exists, until the claim ends."
   user: User @ready @shared
   since: DateTime! @shared
   """
@@ -13412,6 +13768,7 @@ type EffortReview {
   verdict: Verdict! @shared
   "Up to 2,000 characters; may be empty."
   comment: String! @atMost(bytes: 8000) @shared
+  "Null for a user who no longer exists."
   by: User @ready @shared
   at: DateTime! @shared
 }
@@ -13440,6 +13797,7 @@ type TeamStatistics {
 
 "What a user has done in a team."
 type UserStatistics {
+  "Null for a user who no longer exists. Each such user is counted apart."
   user: User @ready
   finished: Int!
   incorrect: Int!
@@ -15511,6 +15869,16 @@ func (ec *executionContext) childFields_DeleteTeamPayload(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type DeleteTeamPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DeleteUserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deleted":
+		return ec.fieldContext_DeleteUserPayload_deleted(ctx, field)
+	case "problem":
+		return ec.fieldContext_DeleteUserPayload_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteUserPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DeletedNote(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "noteId":
@@ -15603,6 +15971,48 @@ func (ec *executionContext) childFields_DeletedScopeEdge(ctx context.Context, fi
 		return ec.fieldContext_DeletedScopeEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeletedScopeEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_DeletedUser(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "userId":
+		return ec.fieldContext_DeletedUser_userId(ctx, field)
+	case "name":
+		return ec.fieldContext_DeletedUser_name(ctx, field)
+	case "email":
+		return ec.fieldContext_DeletedUser_email(ctx, field)
+	case "state":
+		return ec.fieldContext_DeletedUser_state(ctx, field)
+	case "deletedBy":
+		return ec.fieldContext_DeletedUser_deletedBy(ctx, field)
+	case "deletedAt":
+		return ec.fieldContext_DeletedUser_deletedAt(ctx, field)
+	case "undoUntil":
+		return ec.fieldContext_DeletedUser_undoUntil(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeletedUser", field.Name)
+}
+
+func (ec *executionContext) childFields_DeletedUserConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_DeletedUserConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_DeletedUserConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_DeletedUserConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeletedUserConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_DeletedUserEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_DeletedUserEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_DeletedUserEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeletedUserEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_DropDeadLetterPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -16169,6 +16579,16 @@ func (ec *executionContext) childFields_LineFault(ctx context.Context, field gra
 		return ec.fieldContext_LineFault_message(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type LineFault", field.Name)
+}
+
+func (ec *executionContext) childFields_ManagedAlone(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ManagedAlone_id(ctx, field)
+	case "name":
+		return ec.fieldContext_ManagedAlone_name(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ManagedAlone", field.Name)
 }
 
 func (ec *executionContext) childFields_MyQueue(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -16873,6 +17293,14 @@ func (ec *executionContext) childFields_PurgeDeletedScopePayload(ctx context.Con
 		return ec.fieldContext_PurgeDeletedScopePayload_deleted(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PurgeDeletedScopePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_PurgeDeletedUserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deleted":
+		return ec.fieldContext_PurgeDeletedUserPayload_deleted(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PurgeDeletedUserPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_PurgeProjectRemovalPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -17615,6 +18043,14 @@ func (ec *executionContext) childFields_UndoDeleteScopePayload(ctx context.Conte
 		return ec.fieldContext_UndoDeleteScopePayload_scope(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UndoDeleteScopePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UndoDeleteUserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "user":
+		return ec.fieldContext_UndoDeleteUserPayload_user(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UndoDeleteUserPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UndoFinishPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -18797,6 +19233,20 @@ func (ec *executionContext) field_Mutation_deleteTeam_args(ctx context.Context, 
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_deleteUser_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.DeleteUserInput, error) {
+			return ec.unmarshalNDeleteUserInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteUserInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_dropDeadLetter_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -18971,6 +19421,20 @@ func (ec *executionContext) field_Mutation_purgeDeletedScope_args(ctx context.Co
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.PurgeDeletedScopeInput, error) {
 			return ec.unmarshalNPurgeDeletedScopeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeDeletedScopeInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_purgeDeletedUser_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.PurgeDeletedUserInput, error) {
+			return ec.unmarshalNPurgeDeletedUserInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeDeletedUserInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -19517,6 +19981,20 @@ func (ec *executionContext) field_Mutation_undoDeleteScope_args(ctx context.Cont
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UndoDeleteScopeInput, error) {
 			return ec.unmarshalNUndoDeleteScopeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoDeleteScopeInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_undoDeleteUser_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UndoDeleteUserInput, error) {
+			return ec.unmarshalNUndoDeleteUserInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoDeleteUserInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -20276,6 +20754,44 @@ func (ec *executionContext) field_Query_deadLetters_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["first"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_deletedUsers_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
 	return args, nil
 }
 
@@ -23850,6 +24366,45 @@ func (ec *executionContext) fieldContext_DeleteTeamPayload_problem(_ context.Con
 	return graphql.NewScalarFieldContext("DeleteTeamPayload", field, false, false, errors.New("field of type DeleteTeamProblem does not have child fields"))
 }
 
+func (ec *executionContext) _DeleteUserPayload_deleted(ctx context.Context, field graphql.CollectedField, obj *model.DeleteUserPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteUserPayload_deleted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Deleted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.DeletedUser) graphql.Marshaler {
+			return ec.marshalODeletedUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐDeletedUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteUserPayload_deleted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeleteUserPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletedUser(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeleteUserPayload_problem(ctx context.Context, field graphql.CollectedField, obj *model.DeleteUserPayload) (ret graphql.Marshaler) {
+	return ec.marshalODeleteUserProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteUserProblem(ctx, field.Selections, obj.Problem)
+}
+func (ec *executionContext) fieldContext_DeleteUserPayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteUserPayload", field, false, false, errors.New("field of type DeleteUserProblem does not have child fields"))
+}
+
 func (ec *executionContext) _DeletedNote_noteId(ctx context.Context, field graphql.CollectedField, obj *note.Deleted) (ret graphql.Marshaler) {
 	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐID(ctx, field.Selections, obj.ID)
 }
@@ -24277,6 +24832,215 @@ func (ec *executionContext) fieldContext_DeletedScopeEdge_node(_ context.Context
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_DeletedScope(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeletedUser_userId(ctx context.Context, field graphql.CollectedField, obj *user.DeletedUser) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋviewerᚐUserID(ctx, field.Selections, obj.ID)
+}
+func (ec *executionContext) fieldContext_DeletedUser_userId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedUser", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedUser_name(ctx context.Context, field graphql.CollectedField, obj *user.DeletedUser) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
+}
+func (ec *executionContext) fieldContext_DeletedUser_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedUser", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedUser_email(ctx context.Context, field graphql.CollectedField, obj *user.DeletedUser) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Email)
+}
+func (ec *executionContext) fieldContext_DeletedUser_email(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedUser", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedUser_state(ctx context.Context, field graphql.CollectedField, obj *user.DeletedUser) (ret graphql.Marshaler) {
+	return ec.marshalNDeletionState2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋdomainᚐDeletionState(ctx, field.Selections, obj.State())
+}
+func (ec *executionContext) fieldContext_DeletedUser_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedUser", field, true, false, errors.New("field of type DeletionState does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedUser_deletedBy(ctx context.Context, field graphql.CollectedField, obj *user.DeletedUser) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletedUser_deletedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.DeletedUser().DeletedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeletedUser_deletedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeletedUser",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeletedUser_deletedAt(ctx context.Context, field graphql.CollectedField, obj *user.DeletedUser) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.DeletedAt())
+}
+func (ec *executionContext) fieldContext_DeletedUser_deletedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedUser", field, true, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedUser_undoUntil(ctx context.Context, field graphql.CollectedField, obj *user.DeletedUser) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.UndoUntil())
+}
+func (ec *executionContext) fieldContext_DeletedUser_undoUntil(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedUser", field, true, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedUserConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.List[user.DeletedUser]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletedUserConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []page.Edge[user.DeletedUser]) graphql.Marshaler {
+			return ec.marshalNDeletedUserEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeletedUserConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeletedUserConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletedUserEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeletedUserConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.List[user.DeletedUser]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletedUserConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []user.DeletedUser) graphql.Marshaler {
+			return ec.marshalNDeletedUser2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐDeletedUserᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeletedUserConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeletedUserConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletedUser(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeletedUserConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.List[user.DeletedUser]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletedUserConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeletedUserConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeletedUserConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeletedUserEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.Edge[user.DeletedUser]) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_DeletedUserEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletedUserEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _DeletedUserEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.Edge[user.DeletedUser]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletedUserEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v user.DeletedUser) graphql.Marshaler {
+			return ec.marshalNDeletedUser2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐDeletedUser(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeletedUserEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeletedUserEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletedUser(ctx, field)
 		},
 	}
 	return fc, nil
@@ -27434,6 +28198,20 @@ func (ec *executionContext) fieldContext_LineFault_message(_ context.Context, fi
 	return graphql.NewScalarFieldContext("LineFault", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _ManagedAlone_id(ctx context.Context, field graphql.CollectedField, obj *model.ManagedAlone) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, field.Selections, obj.ID)
+}
+func (ec *executionContext) fieldContext_ManagedAlone_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ManagedAlone", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ManagedAlone_name(ctx context.Context, field graphql.CollectedField, obj *model.ManagedAlone) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
+}
+func (ec *executionContext) fieldContext_ManagedAlone_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ManagedAlone", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _Mutation_createUser(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -27560,6 +28338,138 @@ func (ec *executionContext) fieldContext_Mutation_revokeUser(ctx context.Context
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_revokeUser_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteUser(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteUser(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteUser(ctx, fc.Args["input"].(model.DeleteUserInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DeleteUserPayload) graphql.Marshaler {
+			return ec.marshalODeleteUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteUserPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteUser(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteUserPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteUser_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_undoDeleteUser(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_undoDeleteUser(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UndoDeleteUser(ctx, fc.Args["input"].(model.UndoDeleteUserInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UndoDeleteUserPayload) graphql.Marshaler {
+			return ec.marshalOUndoDeleteUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoDeleteUserPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_undoDeleteUser(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UndoDeleteUserPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_undoDeleteUser_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_purgeDeletedUser(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_purgeDeletedUser(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().PurgeDeletedUser(ctx, fc.Args["input"].(model.PurgeDeletedUserInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.PurgeDeletedUserPayload) graphql.Marshaler {
+			return ec.marshalOPurgeDeletedUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeDeletedUserPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_purgeDeletedUser(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PurgeDeletedUserPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_purgeDeletedUser_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -37018,6 +37928,38 @@ func (ec *executionContext) fieldContext_PurgeDeletedScopePayload_deleted(_ cont
 	return fc, nil
 }
 
+func (ec *executionContext) _PurgeDeletedUserPayload_deleted(ctx context.Context, field graphql.CollectedField, obj *model.PurgeDeletedUserPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PurgeDeletedUserPayload_deleted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Deleted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.DeletedUser) graphql.Marshaler {
+			return ec.marshalODeletedUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐDeletedUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PurgeDeletedUserPayload_deleted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PurgeDeletedUserPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletedUser(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _PurgeProjectRemovalPayload_removal(ctx context.Context, field graphql.CollectedField, obj *model.PurgeProjectRemovalPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -37438,6 +38380,50 @@ func (ec *executionContext) fieldContext_Query_users(ctx context.Context, field 
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_users_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_deletedUsers(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_deletedUsers(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().DeletedUsers(ctx, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[user.DeletedUser]) graphql.Marshaler {
+			return ec.marshalODeletedUserConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_deletedUsers(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletedUserConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_deletedUsers_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -41211,6 +42197,45 @@ func (ec *executionContext) fieldContext_StartProjectImportPayload_import(_ cont
 	return fc, nil
 }
 
+func (ec *executionContext) _StillNeeded_message(ctx context.Context, field graphql.CollectedField, obj *model.StillNeeded) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Message)
+}
+func (ec *executionContext) fieldContext_StillNeeded_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StillNeeded", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _StillNeeded_of(ctx context.Context, field graphql.CollectedField, obj *model.StillNeeded) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StillNeeded_of(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Of, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.ManagedAlone) graphql.Marshaler {
+			return ec.marshalNManagedAlone2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐManagedAloneᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StillNeeded_of(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StillNeeded",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ManagedAlone(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Subcategory_id(ctx context.Context, field graphql.CollectedField, obj *model.Subcategory) (ret graphql.Marshaler) {
 	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐLabelID(ctx, field.Selections, obj.LabelID)
 }
@@ -42726,6 +43751,38 @@ func (ec *executionContext) fieldContext_UndoDeleteScopePayload_scope(_ context.
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Scope(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UndoDeleteUserPayload_user(ctx context.Context, field graphql.CollectedField, obj *model.UndoDeleteUserPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UndoDeleteUserPayload_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.User, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UndoDeleteUserPayload_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UndoDeleteUserPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
 		},
 	}
 	return fc, nil
@@ -47120,6 +48177,43 @@ func (ec *executionContext) unmarshalInputDeleteTeamInput(ctx context.Context, o
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputDeleteUserInput(ctx context.Context, obj any) (model.DeleteUserInput, error) {
+	var it model.DeleteUserInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"userId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "userId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("userId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.UserID = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputDropDeadLetterInput(ctx context.Context, obj any) (model.DropDeadLetterInput, error) {
 	var it model.DropDeadLetterInput
 	if obj == nil {
@@ -48164,6 +49258,43 @@ func (ec *executionContext) unmarshalInputPurgeDeletedScopeInput(ctx context.Con
 				return it, err
 			}
 			it.ScopeID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputPurgeDeletedUserInput(ctx context.Context, obj any) (model.PurgeDeletedUserInput, error) {
+	var it model.PurgeDeletedUserInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"userId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "userId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("userId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.UserID = graphql.OmittableOf(data)
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -50200,6 +51331,43 @@ func (ec *executionContext) unmarshalInputUndoDeleteScopeInput(ctx context.Conte
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUndoDeleteUserInput(ctx context.Context, obj any) (model.UndoDeleteUserInput, error) {
+	var it model.UndoDeleteUserInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"userId", "idempotencyKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "userId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("userId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.UserID = graphql.OmittableOf(data)
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUndoFinishInput(ctx context.Context, obj any) (model.UndoFinishInput, error) {
 	var it model.UndoFinishInput
 	if obj == nil {
@@ -51315,6 +52483,26 @@ func (ec *executionContext) _DeleteTeamProblem(ctx context.Context, sel ast.Sele
 	}
 }
 
+func (ec *executionContext) _DeleteUserProblem(ctx context.Context, sel ast.SelectionSet, obj model.DeleteUserProblem) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.StillNeeded:
+		return ec._StillNeeded(ctx, sel, &obj)
+	case *model.StillNeeded:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._StillNeeded(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of DeleteUserProblem must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _FinishProjectItemProblem(ctx context.Context, sel ast.SelectionSet, obj model.FinishProjectItemProblem) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -51691,6 +52879,13 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._TooManyClaims(ctx, sel, obj)
+	case model.StillNeeded:
+		return ec._StillNeeded(ctx, sel, &obj)
+	case *model.StillNeeded:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._StillNeeded(ctx, sel, obj)
 	case model.SnapshotNameTaken:
 		return ec._SnapshotNameTaken(ctx, sel, &obj)
 	case *model.SnapshotNameTaken:
@@ -54759,6 +55954,50 @@ func (ec *executionContext) _DeleteTeamPayload(ctx context.Context, sel ast.Sele
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var deleteUserPayloadImplementors = []string{"DeleteUserPayload"}
+
+func (ec *executionContext) _DeleteUserPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DeleteUserPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeleteUserPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeleteUserPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeleteUserPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteUserPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteUserPayload")
+		case "deleted":
+			out.Values[i] = ec._DeleteUserPayload_deleted(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "problem":
+			out.Values[i] = ec._DeleteUserPayload_problem(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var deletedNoteImplementors = []string{"DeletedNote", "NoteChange"}
 
 func (ec *executionContext) _DeletedNote(ctx context.Context, sel ast.SelectionSet, obj *note.Deleted) graphql.Marshaler {
@@ -55174,6 +56413,202 @@ func (ec *executionContext) _DeletedScopeEdge(ctx context.Context, sel ast.Selec
 			}
 		case "node":
 			out.Values[i] = ec._DeletedScopeEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var deletedUserImplementors = []string{"DeletedUser"}
+
+func (ec *executionContext) _DeletedUser(ctx context.Context, sel ast.SelectionSet, obj *user.DeletedUser) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeletedUser", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeletedUser(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeletedUser(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, deletedUserImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeletedUser")
+		case "userId":
+			out.Values[i] = ec._DeletedUser_userId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._DeletedUser_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "email":
+			out.Values[i] = ec._DeletedUser_email(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "state":
+			out.Values[i] = ec._DeletedUser_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "deletedBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._DeletedUser_deletedBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "deletedAt":
+			out.Values[i] = ec._DeletedUser_deletedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "undoUntil":
+			out.Values[i] = ec._DeletedUser_undoUntil(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var deletedUserConnectionImplementors = []string{"DeletedUserConnection"}
+
+func (ec *executionContext) _DeletedUserConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[user.DeletedUser]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeletedUserConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeletedUserConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeletedUserConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, deletedUserConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeletedUserConnection")
+		case "edges":
+			out.Values[i] = ec._DeletedUserConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._DeletedUserConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._DeletedUserConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var deletedUserEdgeImplementors = []string{"DeletedUserEdge"}
+
+func (ec *executionContext) _DeletedUserEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[user.DeletedUser]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "DeletedUserEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendDeletedUserEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._DeletedUserEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, deletedUserEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeletedUserEdge")
+		case "cursor":
+			out.Values[i] = ec._DeletedUserEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._DeletedUserEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -58990,6 +60425,50 @@ func (ec *executionContext) _LineFault(ctx context.Context, sel ast.SelectionSet
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var managedAloneImplementors = []string{"ManagedAlone"}
+
+func (ec *executionContext) _ManagedAlone(ctx context.Context, sel ast.SelectionSet, obj *model.ManagedAlone) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ManagedAlone", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendManagedAlone(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ManagedAlone(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, managedAloneImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ManagedAlone")
+		case "id":
+			out.Values[i] = ec._ManagedAlone_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._ManagedAlone_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var mutationImplementors = []string{"Mutation"}
 
 func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet) graphql.Marshaler {
@@ -59027,6 +60506,27 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "revokeUser":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_revokeUser(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteUser":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteUser(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "undoDeleteUser":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_undoDeleteUser(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "purgeDeletedUser":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_purgeDeletedUser(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -65861,6 +67361,45 @@ func (ec *executionContext) _PurgeDeletedScopePayload(ctx context.Context, sel a
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var purgeDeletedUserPayloadImplementors = []string{"PurgeDeletedUserPayload"}
+
+func (ec *executionContext) _PurgeDeletedUserPayload(ctx context.Context, sel ast.SelectionSet, obj *model.PurgeDeletedUserPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "PurgeDeletedUserPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendPurgeDeletedUserPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._PurgeDeletedUserPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, purgeDeletedUserPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PurgeDeletedUserPayload")
+		case "deleted":
+			out.Values[i] = ec._PurgeDeletedUserPayload_deleted(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var purgeProjectRemovalPayloadImplementors = []string{"PurgeProjectRemovalPayload"}
 
 func (ec *executionContext) _PurgeProjectRemovalPayload(ctx context.Context, sel ast.SelectionSet, obj *model.PurgeProjectRemovalPayload) graphql.Marshaler {
@@ -66138,6 +67677,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_users(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "deletedUsers":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_deletedUsers(ctx, field)
 				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -69765,6 +71326,50 @@ func (ec *executionContext) _StartProjectImportPayload(ctx context.Context, sel 
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var stillNeededImplementors = []string{"StillNeeded", "DeleteUserProblem", "Problem"}
+
+func (ec *executionContext) _StillNeeded(ctx context.Context, sel ast.SelectionSet, obj *model.StillNeeded) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "StillNeeded", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendStillNeeded(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._StillNeeded(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, stillNeededImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("StillNeeded")
+		case "message":
+			out.Values[i] = ec._StillNeeded_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "of":
+			out.Values[i] = ec._StillNeeded_of(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var subcategoryImplementors = []string{"Subcategory", "Node"}
 
 func (ec *executionContext) _Subcategory(ctx context.Context, sel ast.SelectionSet, obj *model.Subcategory) graphql.Marshaler {
@@ -71106,6 +72711,45 @@ func (ec *executionContext) _UndoDeleteScopePayload(ctx context.Context, sel ast
 			out.Values[i] = graphql.MarshalString("UndoDeleteScopePayload")
 		case "scope":
 			out.Values[i] = ec._UndoDeleteScopePayload_scope(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var undoDeleteUserPayloadImplementors = []string{"UndoDeleteUserPayload"}
+
+func (ec *executionContext) _UndoDeleteUserPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UndoDeleteUserPayload) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "UndoDeleteUserPayload", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendUndoDeleteUserPayload(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._UndoDeleteUserPayload(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, undoDeleteUserPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UndoDeleteUserPayload")
+		case "user":
+			out.Values[i] = ec._UndoDeleteUserPayload_user(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -74146,6 +75790,11 @@ func (ec *executionContext) unmarshalNDeleteTeamInput2githubᚗcomᚋtaggieᚋta
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNDeleteUserInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteUserInput(ctx context.Context, v any) (model.DeleteUserInput, error) {
+	res, err := ec.unmarshalInputDeleteUserInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNDeletedProject2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐDeletedProject(ctx context.Context, sel ast.SelectionSet, v project.DeletedProject) graphql.Marshaler {
 	return ec._DeletedProject(ctx, sel, &v)
 }
@@ -74255,6 +75904,66 @@ func (ec *executionContext) marshalNDeletedScopeEdge2ᚕgithubᚗcomᚋtaggieᚋ
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNDeletedScopeEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDeletedUser2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐDeletedUser(ctx context.Context, sel ast.SelectionSet, v user.DeletedUser) graphql.Marshaler {
+	return ec._DeletedUser(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNDeletedUser2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐDeletedUserᚄ(ctx context.Context, sel ast.SelectionSet, v []user.DeletedUser) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "DeletedUser", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNDeletedUser2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐDeletedUserᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNDeletedUser2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐDeletedUserᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDeletedUser2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐDeletedUser(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDeletedUserEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[user.DeletedUser]) graphql.Marshaler {
+	return ec._DeletedUserEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNDeletedUserEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[user.DeletedUser]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "DeletedUserEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNDeletedUserEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNDeletedUserEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDeletedUserEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -75404,6 +77113,36 @@ func (ec *executionContext) marshalNLineFault2ᚕgithubᚗcomᚋtaggieᚋtaggie�
 	return ret
 }
 
+func (ec *executionContext) marshalNManagedAlone2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐManagedAlone(ctx context.Context, sel ast.SelectionSet, v model.ManagedAlone) graphql.Marshaler {
+	return ec._ManagedAlone(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNManagedAlone2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐManagedAloneᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ManagedAlone) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ManagedAlone", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNManagedAlone2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐManagedAloneᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNManagedAlone2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐManagedAloneᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNManagedAlone2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐManagedAlone(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNNode2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐNode(ctx context.Context, sel ast.SelectionSet, v []model.Node) graphql.Marshaler {
 	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -76172,6 +77911,11 @@ func (ec *executionContext) unmarshalNPurgeDeletedProjectInput2githubᚗcomᚋta
 
 func (ec *executionContext) unmarshalNPurgeDeletedScopeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeDeletedScopeInput(ctx context.Context, v any) (model.PurgeDeletedScopeInput, error) {
 	res, err := ec.unmarshalInputPurgeDeletedScopeInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNPurgeDeletedUserInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeDeletedUserInput(ctx context.Context, v any) (model.PurgeDeletedUserInput, error) {
+	res, err := ec.unmarshalInputPurgeDeletedUserInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -76984,6 +78728,11 @@ func (ec *executionContext) unmarshalNUndoDeleteProjectInput2githubᚗcomᚋtagg
 
 func (ec *executionContext) unmarshalNUndoDeleteScopeInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoDeleteScopeInput(ctx context.Context, v any) (model.UndoDeleteScopeInput, error) {
 	res, err := ec.unmarshalInputUndoDeleteScopeInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUndoDeleteUserInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoDeleteUserInput(ctx context.Context, v any) (model.UndoDeleteUserInput, error) {
+	res, err := ec.unmarshalInputUndoDeleteUserInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -77976,6 +79725,20 @@ func (ec *executionContext) marshalODeleteTeamProblem2githubᚗcomᚋtaggieᚋta
 	return ec._DeleteTeamProblem(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalODeleteUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteUserPayload(ctx context.Context, sel ast.SelectionSet, v *model.DeleteUserPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteUserPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteUserProblem2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDeleteUserProblem(ctx context.Context, sel ast.SelectionSet, v model.DeleteUserProblem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteUserProblem(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalODeletedNote2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋnoteᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *note.Deleted) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -78009,6 +79772,20 @@ func (ec *executionContext) marshalODeletedScopeConnection2ᚖgithubᚗcomᚋtag
 		return graphql.Null
 	}
 	return ec._DeletedScopeConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeletedUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐDeletedUser(ctx context.Context, sel ast.SelectionSet, v *user.DeletedUser) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeletedUser(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeletedUserConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx context.Context, sel ast.SelectionSet, v *page.List[user.DeletedUser]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeletedUserConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalODropDeadLetterPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐDropDeadLetterPayload(ctx context.Context, sel ast.SelectionSet, v *model.DropDeadLetterPayload) graphql.Marshaler {
@@ -79014,6 +80791,13 @@ func (ec *executionContext) marshalOPurgeDeletedScopePayload2ᚖgithubᚗcomᚋt
 	return ec._PurgeDeletedScopePayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOPurgeDeletedUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeDeletedUserPayload(ctx context.Context, sel ast.SelectionSet, v *model.PurgeDeletedUserPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PurgeDeletedUserPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOPurgeProjectRemovalPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐPurgeProjectRemovalPayload(ctx context.Context, sel ast.SelectionSet, v *model.PurgeProjectRemovalPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -79761,6 +81545,13 @@ func (ec *executionContext) marshalOUndoDeleteScopePayload2ᚖgithubᚗcomᚋtag
 		return graphql.Null
 	}
 	return ec._UndoDeleteScopePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUndoDeleteUserPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoDeleteUserPayload(ctx context.Context, sel ast.SelectionSet, v *model.UndoDeleteUserPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UndoDeleteUserPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOUndoFinishPayload2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐUndoFinishPayload(ctx context.Context, sel ast.SelectionSet, v *model.UndoFinishPayload) graphql.Marshaler {

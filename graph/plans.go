@@ -216,6 +216,10 @@ var planned = map[string]lean.Type{
 		"team":    {At: 2, Of: "Team", Resolved: false},
 		"problem": {At: 3, Of: "", Resolved: false},
 	}},
+	"DeleteUserPayload": {Implements: deleteUserPayloadImplementors, Fields: map[string]lean.TypeField{
+		"deleted": {At: 1, Of: "DeletedUser", Resolved: false},
+		"problem": {At: 2, Of: "", Resolved: false},
+	}},
 	"DeletedNote": {Implements: deletedNoteImplementors, Fields: map[string]lean.TypeField{
 		"noteId":    {At: 1, Of: "", Resolved: false},
 		"deletedAt": {At: 2, Of: "", Resolved: false},
@@ -255,6 +259,24 @@ var planned = map[string]lean.Type{
 	"DeletedScopeEdge": {Implements: deletedScopeEdgeImplementors, Fields: map[string]lean.TypeField{
 		"cursor": {At: 1, Of: "", Resolved: false},
 		"node":   {At: 2, Of: "DeletedScope", Resolved: false},
+	}},
+	"DeletedUser": {Implements: deletedUserImplementors, Fields: map[string]lean.TypeField{
+		"userId":    {At: 1, Of: "", Resolved: false},
+		"name":      {At: 2, Of: "", Resolved: false},
+		"email":     {At: 3, Of: "", Resolved: false},
+		"state":     {At: 4, Of: "", Resolved: false},
+		"deletedBy": {At: 5, Of: "User", Resolved: true},
+		"deletedAt": {At: 6, Of: "", Resolved: false},
+		"undoUntil": {At: 7, Of: "", Resolved: false},
+	}},
+	"DeletedUserConnection": {Implements: deletedUserConnectionImplementors, Fields: map[string]lean.TypeField{
+		"edges":    {At: 1, Of: "DeletedUserEdge", Resolved: false},
+		"nodes":    {At: 2, Of: "DeletedUser", Resolved: false},
+		"pageInfo": {At: 3, Of: "PageInfo", Resolved: false},
+	}},
+	"DeletedUserEdge": {Implements: deletedUserEdgeImplementors, Fields: map[string]lean.TypeField{
+		"cursor": {At: 1, Of: "", Resolved: false},
+		"node":   {At: 2, Of: "DeletedUser", Resolved: false},
 	}},
 	"DropDeadLetterPayload": {Implements: dropDeadLetterPayloadImplementors, Fields: map[string]lean.TypeField{
 		"id": {At: 1, Of: "", Resolved: false},
@@ -523,6 +545,10 @@ var planned = map[string]lean.Type{
 	"LineFault": {Implements: lineFaultImplementors, Fields: map[string]lean.TypeField{
 		"line":    {At: 1, Of: "", Resolved: false},
 		"message": {At: 2, Of: "", Resolved: false},
+	}},
+	"ManagedAlone": {Implements: managedAloneImplementors, Fields: map[string]lean.TypeField{
+		"id":   {At: 1, Of: "", Resolved: false},
+		"name": {At: 2, Of: "", Resolved: false},
 	}},
 	"MyQueue": {Implements: myQueueImplementors, Fields: map[string]lean.TypeField{}},
 	"NameTaken": {Implements: nameTakenImplementors, Fields: map[string]lean.TypeField{
@@ -869,6 +895,9 @@ var planned = map[string]lean.Type{
 	"PurgeDeletedScopePayload": {Implements: purgeDeletedScopePayloadImplementors, Fields: map[string]lean.TypeField{
 		"deleted": {At: 1, Of: "DeletedScope", Resolved: false},
 	}},
+	"PurgeDeletedUserPayload": {Implements: purgeDeletedUserPayloadImplementors, Fields: map[string]lean.TypeField{
+		"deleted": {At: 1, Of: "DeletedUser", Resolved: false},
+	}},
 	"PurgeProjectRemovalPayload": {Implements: purgeProjectRemovalPayloadImplementors, Fields: map[string]lean.TypeField{
 		"removal": {At: 1, Of: "ProjectRemoval", Resolved: false},
 	}},
@@ -1116,6 +1145,10 @@ var planned = map[string]lean.Type{
 	"StartProjectImportPayload": {Implements: startProjectImportPayloadImplementors, Fields: map[string]lean.TypeField{
 		"import": {At: 1, Of: "ProjectImport", Resolved: false},
 	}},
+	"StillNeeded": {Implements: stillNeededImplementors, Fields: map[string]lean.TypeField{
+		"message": {At: 1, Of: "", Resolved: false},
+		"of":      {At: 2, Of: "ManagedAlone", Resolved: false},
+	}},
 	"Subcategory": {Implements: subcategoryImplementors, Fields: map[string]lean.TypeField{
 		"id":        {At: 1, Of: "", Resolved: false, Shared: true},
 		"name":      {At: 2, Of: "", Resolved: false, Shared: true},
@@ -1204,6 +1237,9 @@ var planned = map[string]lean.Type{
 	}},
 	"UndoDeleteScopePayload": {Implements: undoDeleteScopePayloadImplementors, Fields: map[string]lean.TypeField{
 		"scope": {At: 1, Of: "Scope", Resolved: false},
+	}},
+	"UndoDeleteUserPayload": {Implements: undoDeleteUserPayloadImplementors, Fields: map[string]lean.TypeField{
+		"user": {At: 1, Of: "User", Resolved: false},
 	}},
 	"UndoFinishPayload": {Implements: undoFinishPayloadImplementors, Fields: map[string]lean.TypeField{
 		"item":    {At: 1, Of: "ProjectItem", Resolved: false},
@@ -2633,6 +2669,32 @@ func (ec *executionContext) appendDeleteTeamPayload(w *lean.Writer, p *lean.Plan
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendDeleteUserPayload(w *lean.Writer, p *lean.Plan, obj *model.DeleteUserPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"DeleteUserPayload"`...)
+		case 1: // deleted
+			if obj.Deleted == nil {
+				w.Null()
+			} else if !ec.appendDeletedUser(w, f.Below, obj.Deleted) {
+				return false
+			}
+		case 2: // problem
+			if obj.Problem == nil {
+				w.Null()
+			} else if !ec.appendDeleteUserProblem(w, f, obj.Problem) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendDeletedNote(w *lean.Writer, p *lean.Plan, obj *note.Deleted) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -2882,6 +2944,119 @@ func (ec *executionContext) appendDeletedScopeEdge(w *lean.Writer, p *lean.Plan,
 			w.B = (v).AppendGQL(w.B)
 		case 2: // node
 			if !ec.appendDeletedScope(w, f.Below, &obj.Node) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendDeletedUser(w *lean.Writer, p *lean.Plan, obj *user.DeletedUser) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"DeletedUser"`...)
+		case 1: // userId
+			w.B = model.AppendUserID(w.B, obj.ID)
+		case 2: // name
+			w.B = scalar.AppendString(w.B, obj.Name)
+		case 3: // email
+			w.B = scalar.AppendString(w.B, obj.Email)
+		case 4: // state
+			v := obj.State()
+			w.B = scalar.AppendString(w.B, string(v))
+		case 5: // deletedBy
+			ctx, _ := w.Call(f, ec.fieldContext_DeletedUser_deletedBy)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.DeletedUser().DeletedBy(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else if !ec.appendUser(w, f.Below, v) {
+				return false
+			}
+		case 6: // deletedAt
+			v := obj.DeletedAt()
+			if (v).IsZero() {
+				return false
+			} else {
+				w.B = scalar.AppendDateTime(w.B, v)
+			}
+		case 7: // undoUntil
+			v := obj.UndoUntil()
+			if (v).IsZero() {
+				return false
+			} else {
+				w.B = scalar.AppendDateTime(w.B, v)
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendDeletedUserConnection(w *lean.Writer, p *lean.Plan, obj *page.List[user.DeletedUser]) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"DeletedUserConnection"`...)
+		case 1: // edges
+			w.B = append(w.B, '[')
+			for i := range obj.Edges {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendDeletedUserEdge(w, f.Below, &obj.Edges[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 2: // nodes
+			v := obj.Nodes()
+			w.B = append(w.B, '[')
+			for i := range v {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendDeletedUser(w, f.Below, &v[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 3: // pageInfo
+			if !ec.appendPageInfo(w, f.Below, &obj.PageInfo) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendDeletedUserEdge(w *lean.Writer, p *lean.Plan, obj *page.Edge[user.DeletedUser]) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"DeletedUserEdge"`...)
+		case 1: // cursor
+			v := obj.Cursor()
+			w.B = (v).AppendGQL(w.B)
+		case 2: // node
+			if !ec.appendDeletedUser(w, f.Below, &obj.Node) {
 				return false
 			}
 		default:
@@ -4589,6 +4764,24 @@ func (ec *executionContext) appendLineFault(w *lean.Writer, p *lean.Plan, obj *p
 			w.B = scalar.AppendInt(w.B, obj.Line)
 		case 2: // message
 			w.B = scalar.AppendString(w.B, obj.Message)
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendManagedAlone(w *lean.Writer, p *lean.Plan, obj *model.ManagedAlone) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"ManagedAlone"`...)
+		case 1: // id
+			w.B = (obj.ID).AppendGQL(w.B)
+		case 2: // name
+			w.B = scalar.AppendString(w.B, obj.Name)
 		default:
 			return false
 		}
@@ -6980,6 +7173,26 @@ func (ec *executionContext) appendPurgeDeletedScopePayload(w *lean.Writer, p *le
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendPurgeDeletedUserPayload(w *lean.Writer, p *lean.Plan, obj *model.PurgeDeletedUserPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"PurgeDeletedUserPayload"`...)
+		case 1: // deleted
+			if obj.Deleted == nil {
+				w.Null()
+			} else if !ec.appendDeletedUser(w, f.Below, obj.Deleted) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendPurgeProjectRemovalPayload(w *lean.Writer, p *lean.Plan, obj *model.PurgeProjectRemovalPayload) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -8599,6 +8812,33 @@ func (ec *executionContext) appendStartProjectImportPayload(w *lean.Writer, p *l
 	return w.Close(p)
 }
 
+func (ec *executionContext) appendStillNeeded(w *lean.Writer, p *lean.Plan, obj *model.StillNeeded) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"StillNeeded"`...)
+		case 1: // message
+			w.B = scalar.AppendString(w.B, obj.Message)
+		case 2: // of
+			w.B = append(w.B, '[')
+			for i := range obj.Of {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendManagedAlone(w, f.Below, &obj.Of[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
 func (ec *executionContext) appendSubcategory(w *lean.Writer, p *lean.Plan, obj *model.Subcategory) bool {
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -9202,6 +9442,26 @@ func (ec *executionContext) appendUndoDeleteScopePayload(w *lean.Writer, p *lean
 			if obj.Scope == nil {
 				w.Null()
 			} else if !ec.appendScope(w, f.Below, obj.Scope) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendUndoDeleteUserPayload(w *lean.Writer, p *lean.Plan, obj *model.UndoDeleteUserPayload) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"UndoDeleteUserPayload"`...)
+		case 1: // user
+			if obj.User == nil {
+				w.Null()
+			} else if !ec.appendUser(w, f.Below, obj.User) {
 				return false
 			}
 		default:
@@ -10425,6 +10685,23 @@ func (ec *executionContext) appendDeleteTeamProblem(w *lean.Writer, f *lean.Plan
 	return false
 }
 
+func (ec *executionContext) appendDeleteUserProblem(w *lean.Writer, f *lean.Planned, v model.DeleteUserProblem) bool {
+	switch obj := v.(type) {
+	case model.StillNeeded:
+		if p := w.Plan("StillNeeded", f); p != nil {
+			return ec.appendStillNeeded(w, p, &obj)
+		}
+	case *model.StillNeeded:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("StillNeeded", f); p != nil {
+			return ec.appendStillNeeded(w, p, obj)
+		}
+	}
+	return false
+}
+
 func (ec *executionContext) appendFinishProjectItemProblem(w *lean.Writer, f *lean.Planned, v model.FinishProjectItemProblem) bool {
 	switch obj := v.(type) {
 	case model.ProjectItemRemoved:
@@ -10924,6 +11201,17 @@ func (ec *executionContext) appendProblem(w *lean.Writer, f *lean.Planned, v mod
 		}
 		if p := w.Plan("TooManyClaims", f); p != nil {
 			return ec.appendTooManyClaims(w, p, obj)
+		}
+	case model.StillNeeded:
+		if p := w.Plan("StillNeeded", f); p != nil {
+			return ec.appendStillNeeded(w, p, &obj)
+		}
+	case *model.StillNeeded:
+		if obj == nil {
+			return false
+		}
+		if p := w.Plan("StillNeeded", f); p != nil {
+			return ec.appendStillNeeded(w, p, obj)
 		}
 	case model.SnapshotNameTaken:
 		if p := w.Plan("SnapshotNameTaken", f); p != nil {
@@ -11911,6 +12199,34 @@ func (ec *executionContext) appendNDeletedScopeEdge2ᚕgithubᚗcomᚋtaggieᚋt
 	return true
 }
 
+func (ec *executionContext) appendNDeletedUser2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐDeletedUserᚄ(w *lean.Writer, p *lean.Plan, v []user.DeletedUser) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendDeletedUser(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
+func (ec *executionContext) appendNDeletedUserEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w *lean.Writer, p *lean.Plan, v []page.Edge[user.DeletedUser]) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendDeletedUserEdge(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
 func (ec *executionContext) appendNEntity2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋentityᚐEntityᚄ(w *lean.Writer, p *lean.Plan, v []entity.Entity) bool {
 	w.B = append(w.B, '[')
 	for i := range v {
@@ -12162,6 +12478,20 @@ func (ec *executionContext) appendNLineFault2ᚕgithubᚗcomᚋtaggieᚋtaggie�
 			return false
 		}
 		if !ec.appendLineFault(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
+func (ec *executionContext) appendNManagedAlone2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐManagedAloneᚄ(w *lean.Writer, p *lean.Plan, v []model.ManagedAlone) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendManagedAlone(w, p, &v[i]) {
 			return false
 		}
 	}

@@ -25,6 +25,7 @@ import (
 type Loaders struct {
 	Users     *Loader[user.ID, user.User]
 	AllUsers  *Loader[AllUsers, page.Slice[user.User]]
+	Deleted   *Loader[DeletedUsers, page.Slice[user.DeletedUser]]
 	BlockedBy *Loader[ListOf, page.Slice[user.Block]]
 
 	Archives   *Loader[archive.ID, archive.Archive]
@@ -50,6 +51,9 @@ type AllUsers struct {
 	Prefix string
 	Window page.Window
 }
+
+// DeletedUsers asks for a page of the list of deleted users.
+type DeletedUsers struct{ Window page.Window }
 
 // Sources are where loaders read.
 type Sources struct {
@@ -115,6 +119,9 @@ func New(ctx context.Context, from Sources, shows Shows) *Loaders {
 	r := &response{ctx: ctx, observe: from.Observe}
 	l := &Loaders{
 		Users: register(r, "users", from.Users.ListByID),
+		Deleted: registerList(r, "deletedUsers", func(ctx context.Context, k DeletedUsers) (page.Slice[user.DeletedUser], error) {
+			return from.Users.ListDeleted(ctx, k.Window)
+		}),
 		AllUsers: registerList(r, "allUsers", func(ctx context.Context, k AllUsers) (page.Slice[user.User], error) {
 			return from.Users.ListAll(ctx, k.Prefix, k.Window)
 		}),

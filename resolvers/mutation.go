@@ -26,6 +26,9 @@ func (m mutation) problem(ctx context.Context, err error) (any, error) {
 	if stale, ok := errors.AsType[*user.VersionConflict](err); ok {
 		return model.UserConflict{Message: stale.Error(), Current: stale.Current}, nil
 	}
+	if needed, ok := errors.AsType[*user.StillNeeded](err); ok {
+		return stillNeeded(needed), nil
+	}
 	if unknown, ok := errors.AsType[*note.UnknownUser](err); ok {
 		return model.UnknownUser{Message: unknown.Error(), Field: unknown.Field}, nil
 	}

@@ -128,8 +128,11 @@ func (r *Resolver) open(ctx context.Context, sel selection, paging page.Args, na
 	return o, nil
 }
 
-// person returns a user whose id is known to be one, read only if more than the id and lists of it are selected.
+// person returns a user whose id is known to be one, read only if more than the id and lists of it are selected; null for one who was erased.
 func person(ctx context.Context, id user.ID) (*user.User, error) {
+	if user.IsErased(id) {
+		return nil, nil
+	}
 	if !showsProfile(graphql.GetFieldContext(ctx).Field.Selections) {
 		return &user.User{ID: id}, nil
 	}

@@ -147,3 +147,23 @@ func NeedOfFile(object string) (dynamo.Need, bool) {
 
 // archivesFolder begins the keys of all files of archives.
 var archivesFolder = strings.TrimSuffix(archive.Key(archive.ID{}), "/")
+
+// EraseArchives removes the archives of a user, and the tasks that write them, of which each notices when it ends or stores how far it is. It reports whether there
+// were any.
+//
+// Index: primary. Key: PK = USER#<user> AND begins_with(SK, ARCHIVE#). Cost: 1 Query, ⌈n/25⌉ BatchWriteItem, and that of ForgetTasks.
+func (db Store) EraseArchives(ctx context.Context, user archive.UserID) (any bool, err error) {
+	low, high := dynamo.Prefixed(keys.ArchivePrefix)
+	var rows []dynamo.RowID
+	if _, err := db.Query(ctx, dynamo.Span{Table: dynamo.NotesTable, PK: keys.UserPK(string(user)), Low: low, High: high, Keys: true}, func(row dynamo.Item) (bool, error) {
+		key, err := dynamo.KeyOf(row, dynamo.NotesTable)
+		rows = append(rows, dynamo.RowID{Table: dynamo.NotesTable, Key: key})
+		return true, err
+	}); err != nil {
+		return false, err
+	}
+	if err := db.BatchDelete(ctx, rows); err != nil {
+		return false, err
+	}
+	return len(rows) > 0, db.ForgetTasks(ctx, string(user), archive.RunArchive)
+}

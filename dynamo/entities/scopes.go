@@ -133,8 +133,7 @@ func scopeConflict(role entity.Role) func(row dynamo.Attrs) error {
 
 // userExists is a check of the profile.
 func userExists(user entity.UserID) dynamo.Action {
-	return dynamo.Action{Table: dynamo.NotesTable, Key: users.ProfileKey(user), Condition: "attribute_exists(PK)",
-		Failed: func(dynamo.Attrs) error { return &entity.UnknownUser{} }}
+	return users.There(user, &entity.UnknownUser{})
 }
 
 // ListMembers lists the members of a scope by user id.

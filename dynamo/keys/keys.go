@@ -25,6 +25,7 @@ const (
 	LocatorSK      = "LOCATOR"
 	SubjectSK      = "USER"
 	RevokedSK      = "REVOKED"
+	ErasureSK      = "ERASURE"
 	CountSK        = "COUNT"
 )
 
@@ -33,6 +34,9 @@ func UserPK(user string) string { return UserPrefix + escape(user) }
 
 // GivenSK is GIVEN#<user_id>, in the partition of the user with whom this one shares notes: how many, and whether the user has opened any.
 func GivenSK(by string) string { return "GIVEN#" + escape(by) }
+
+// PseudonymSK is PSEUDONYM#<project>, in the partition of a user who is being erased.
+func PseudonymSK(project string) string { return "PSEUDONYM#" + escape(project) }
 
 // BlockedSK is BLOCKED#<user_id>, in the partition of the user who blocked this one.
 func BlockedSK(user string) string { return BlockedPrefix + escape(user) }
@@ -268,6 +272,9 @@ func cleanupPK(day time.Time, shard uint32) string {
 	return fmt.Sprintf("CLEANUP#%s#%02d", day.UTC().Format(time.DateOnly), shard)
 }
 
+// OutboxPrefix begins the partitions of the outbox.
+const OutboxPrefix = "OUTBOX#"
+
 // OutboxPK is OUTBOX#<shard>: where the events of a note or a score wait until they were told.
 func OutboxPK(of string) string { return outboxPK(noteShard(of)) }
 
@@ -280,7 +287,7 @@ func OutboxPKs() []string {
 	return all
 }
 
-func outboxPK(shard uint32) string { return fmt.Sprintf("OUTBOX#%02d", shard) }
+func outboxPK(shard uint32) string { return fmt.Sprintf("%s%02d", OutboxPrefix, shard) }
 
 // OutboxSK is <instant>#<kind>#<id>#<type>#<about>: events sort by when they happened. Two of an object at the same instant differ in their type, or in the
 // share or snapshot that they are about.

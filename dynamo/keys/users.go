@@ -2,6 +2,7 @@ package keys
 
 import (
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -52,3 +53,12 @@ const ArchivePrefix = "ARCHIVE#"
 
 // ArchiveSK is ARCHIVE#<archive_id>, in the partition of the user.
 func ArchiveSK(archive string) string { return ArchivePrefix + escape(archive) }
+
+// DeletedUsersPK is DELETED_USERS: GSI2PK of the profiles of deleted users.
+const DeletedUsersPK = "DELETED_USERS"
+
+// DeletedUserSK is <instant>#<user_id>: GSI2SK of a deleted user, by the end of the time in which the user can be brought back.
+func DeletedUserSK(until time.Time, user string) string { return Instant(until) + "#" + escape(user) }
+
+// DeletedUser returns the user of such a sort key.
+func DeletedUser(sk string) string { return Part(sk, 1) }

@@ -25,7 +25,7 @@ func (*unchangedError) Error() string { return "the note is shared like this alr
 //
 // Index: primary. Key: USER#<user>/SHARED#<note_id>, on condition that it says something else, and USER#<user>/SHARED_ENDED#<note_id>;
 // USER#<user>/GIVEN#<owner>, on condition of its count unless it is opened; on condition that NOTE#<id>/LOCATOR is the owner's, and of the time that was
-// read if versions are hidden, that USER#<user>/PROFILE exists, and that USER#<user>/BLOCKED#<owner> does not; the event in the outbox.
+// read if versions are hidden, that USER#<user>/PROFILE exists and is not deleted, and that USER#<user>/BLOCKED#<owner> does not; the event in the outbox.
 //
 // Cost: 1 TransactWriteItems of 7 rows. Where the share stays as it is and an idempotency key is given, 1 more. Where the locator is missing, 1 Query of
 // GSI2, and for a note that another program put 2 TransactWriteItems more. Where the locator does not say what the note says, 1 more with a condition on
@@ -87,7 +87,7 @@ func (g *giving) transact(ctx context.Context) error {
 	actions := []dynamo.Action{
 		{Table: dynamo.NotesTable, Key: endedShareKey(g.share.User, g.share.Note), Remove: true},
 		g.owned(),
-		{Table: dynamo.NotesTable, Key: users.ProfileKey(g.share.User), Condition: "attribute_exists(PK)", Failed: func(dynamo.Attrs) error { return unknown }},
+		users.There(g.share.User, unknown),
 		users.NotBlocked(g.share.Owner, g.share.User, unknown),
 		g.put(), // behind these: what they say comes first
 	}

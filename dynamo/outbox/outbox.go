@@ -23,6 +23,12 @@ func keyOf(e event.Event) dynamo.Key {
 	return dynamo.Key{PK: keys.OutboxPK(e.Of), SK: keys.OutboxSK(e.At, string(e.Kind), e.Of, string(e.Type), e.About())}
 }
 
+// The attributes that name who did something, and whose share an event is about.
+const (
+	ByAttribute   = "by"
+	WithAttribute = "with"
+)
+
 // record is the row of an event. No index has it.
 type record struct {
 	event.Event
@@ -36,8 +42,8 @@ var rows = dynamo.LayoutOf(
 	dynamo.OfText("of", func(r *record) *string { return &r.Of }),
 	dynamo.OfText("type", func(r *record) *event.Type { return &r.Type }),
 	dynamo.Optional(dynamo.OfText("user_id", func(r *record) *viewer.UserID { return &r.Owner })),
-	dynamo.OfText("by", func(r *record) *viewer.UserID { return &r.By }),
-	dynamo.Optional(dynamo.OfText("with", func(r *record) *viewer.UserID { return &r.With })),
+	dynamo.OfText(ByAttribute, func(r *record) *viewer.UserID { return &r.By }),
+	dynamo.Optional(dynamo.OfText(WithAttribute, func(r *record) *viewer.UserID { return &r.With })),
 	dynamo.Optional(dynamo.OfText("snapshot", func(r *record) *string { return &r.Snapshot })),
 	dynamo.Optional(dynamo.OfText("parts", func(r *record) *string { return &r.Parts })),
 	dynamo.Optional(dynamo.OfFlag("private", func(r *record) *bool { return &r.Private })),

@@ -85,7 +85,7 @@ func (db Store) PutMember(ctx context.Context, by project.UserID, m project.Memb
 		}
 		row.Condition, row.Names = "attribute_not_exists(#subject)", map[string]string{"#subject": "_subject_key"}
 		actions := []dynamo.Action{row,
-			{Table: dynamo.NotesTable, Key: users.ProfileKey(m.User), Condition: "attribute_exists(PK)", Failed: func(dynamo.Attrs) error { return &project.UnknownUser{} }},
+			users.There(m.User, &project.UnknownUser{}),
 			users.NotBlocked(by, m.User, &project.UnknownUser{}),
 			team,
 			{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(projectOf(m.User, m.Project), m.AddedAt, nil)},

@@ -52,12 +52,12 @@ var errNoChange = errors.New("this is so already")
 // BlockUser puts that a user has blocked another one, unless that is so already.
 //
 // Index: primary. Key: USER#<by>/BLOCKED#<user> on condition that there is none; USER#<by>/PROFILE on condition of its count; USER#<user>/PROFILE on
-// condition that it exists. Cost: 1 TransactWriteItems of 3 rows; where the user is blocked already and an idempotency key is given, 1 more.
+// condition that it exists and is not deleted. Cost: 1 TransactWriteItems of 3 rows; where the user is blocked already and an idempotency key is given, 1 more.
 func (db Store) BlockUser(ctx context.Context, by user.ID, b user.Block, once idempotency.Key) error {
 	none := fault.New(fault.NotFound, "there is no such user")
 	err := db.Transact(ctx, []dynamo.Action{
 		{Table: dynamo.NotesTable, Item: blockRows.Row(&blockRow{&b, by}), Condition: "attribute_not_exists(PK)", Failed: func(dynamo.Attrs) error { return errNoChange }},
-		{Table: dynamo.NotesTable, Key: ProfileKey(b.User), Condition: "attribute_exists(PK)", Failed: func(dynamo.Attrs) error { return none }},
+		There(b.User, none),
 		CreatesOne(by, blocked, user.MaxBlocked, none, fault.New(fault.Exhausted, "a user blocks at most %d users: unblock some first", user.MaxBlocked)),
 	}, once)
 	return db.unchanged(ctx, err, once)

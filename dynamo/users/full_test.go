@@ -8,11 +8,13 @@ import (
 
 	"github.com/taggie/taggie/dynamo/dynamotest"
 	"github.com/taggie/taggie/dynamo/users"
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/user"
 )
 
 // Things of which every attribute is there.
-var fullUser = user.User{ID: dynamotest.AUUID, Name: "Ada", Email: "ada@example.org", Version: 3, CreatedAt: dynamotest.FullTime, UpdatedAt: dynamotest.FullTime.Add(time.Second)}
+var fullUser = user.User{ID: dynamotest.AUUID, Name: "Ada", Email: "ada@example.org", Version: 3, CreatedAt: dynamotest.FullTime, UpdatedAt: dynamotest.FullTime.Add(time.Second),
+	Deletion: domain.Deletion{State: domain.Deleted, By: dynamotest.AUUID, At: dynamotest.FullTime, UndoUntil: dynamotest.FullTime.Add(time.Hour)}}
 
 // What a row was written of is what is read from it, whatever it has.
 func TestRowsOfUsersAreReadAsTheyWereWritten(t *testing.T) {

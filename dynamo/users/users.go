@@ -12,6 +12,7 @@ import (
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/user"
@@ -22,17 +23,29 @@ type Store struct{ *dynamo.DB }
 
 var _ user.Store = Store{}
 
-// UsersByID reads profiles.
+// UsersByID reads profiles, those left out of users who are deleted.
 //
 // Index: primary. Key: PK = USER#<user_id> AND SK = PROFILE. Cost: ⌈n/100⌉ BatchGetItem.
 func (db Store) UsersByID(ctx context.Context, ids []user.ID) ([]user.User, []error) {
+	users, errs := db.profiles(ctx, ids, func(d domain.Deletion) bool { return d.State == "" })
+	return users, dynamo.Missing(errs, noSuchUser)
+}
+
+// profiles reads those of the profiles whose deletion is one that is wanted. ErrMissing is the error of others.
+func (db Store) profiles(ctx context.Context, ids []user.ID, wanted func(domain.Deletion) bool) ([]user.User, []error) {
 	users := make([]user.User, len(ids))
 	wants := make([]dynamo.Want, len(ids))
 	for i, id := range ids {
 		wants[i] = dynamo.Want{Table: dynamo.NotesTable, Key: ProfileKey(id), Decode: func(item dynamo.Item) error { return decodeUser(item, &users[i]) }}
 	}
 	light := db.Projecting(dynamo.Projections{*db.Table(dynamo.NotesTable): profileParts})
-	return users, dynamo.Missing(light.BatchGet(ctx, wants), "there is no such user")
+	errs := light.BatchGet(ctx, wants)
+	for i, u := range users {
+		if errs[i] == nil && !wanted(u.Deletion) {
+			users[i], errs[i] = user.User{}, dynamo.ErrMissing
+		}
+	}
+	return users, errs
 }
 
 // profileParts is what is read of a profile: not the keys of an index, nor what it counts.
@@ -43,7 +56,7 @@ func ProfileKey(id user.ID) dynamo.Key {
 	return dynamo.Key{PK: keys.UserPK(string(id)), SK: keys.ProfileSK}
 }
 
-// UserIDByEmail reads the lock of an address rather than GSI1, because an index lags behind.
+// UserIDByEmail reads the lock of an address rather than GSI1, because an index lags behind. The lock of a deleted user says so.
 //
 // Index: primary. Key: PK = EMAIL#<email> AND SK = UNIQUE_EMAILS. Index: GSI1, eventually consistent, where the lock does not tell
 // whose it is. Key: GSI1PK = EMAIL#<email> AND begins_with(GSI1SK, USER#). Cost: 1 GetItem, and then 1 Query.
@@ -61,7 +74,7 @@ func (db Store) UserIDByEmail(ctx context.Context, folded string) (user.ID, erro
 		return false, err
 	})
 	if err == nil && id == "" {
-		err = fault.New(fault.NotFound, "there is no such user")
+		err = fault.New(fault.NotFound, noSuchUser)
 	}
 	return id, err
 }
@@ -79,37 +92,32 @@ func emailKey(folded string) dynamo.Key {
 
 func (db Store) userID(ctx context.Context, key dynamo.Key) (user.ID, error) {
 	var id string
+	deleted := false
 	found, err := db.Get(ctx, dynamo.NotesTable, key, func(item dynamo.Item) error {
 		return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
-			if string(name) == "user_id" {
+			switch string(name) {
+			case "user_id":
 				id, err = v.Str()
-				return err
+			case "deleted":
+				deleted = true
 			}
-			return nil
+			return err
 		})
 	})
-	if err == nil && !found {
-		err = fault.New(fault.NotFound, "there is no such user")
+	if err == nil && (!found || deleted) {
+		id, err = "", fault.New(fault.NotFound, noSuchUser)
 	}
 	return user.ID(id), err
 }
 
-// RevokedByID reads since when users are revoked.
+// AccessByID reads since when users are revoked, and whether they are deleted.
 //
 // Index: primary. Key: PK = USER#<user_id> AND SK = REVOKED. Cost: ⌈n/100⌉ BatchGetItem.
-func (db Store) RevokedByID(ctx context.Context, ids []user.ID) ([]time.Time, []error) {
-	times := make([]time.Time, len(ids))
+func (db Store) AccessByID(ctx context.Context, ids []user.ID) ([]user.Access, []error) {
+	accesses := make([]user.Access, len(ids))
 	wants := make([]dynamo.Want, len(ids))
 	for i, id := range ids {
-		wants[i] = dynamo.Want{Table: dynamo.NotesTable, Key: revokedKey(id), Decode: func(item dynamo.Item) error {
-			return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
-				if string(name) == "revoked_at" {
-					times[i], err = v.Instant()
-					return err
-				}
-				return nil
-			})
-		}}
+		wants[i] = dynamo.Want{Table: dynamo.NotesTable, Key: revokedKey(id), Decode: func(item dynamo.Item) error { return decodeAccess(item, &accesses[i]) }}
 	}
 	errs := db.BatchGet(ctx, wants)
 	failed := false
@@ -120,9 +128,25 @@ func (db Store) RevokedByID(ctx context.Context, ids []user.ID) ([]time.Time, []
 		failed = failed || errs[i] != nil
 	}
 	if !failed {
-		return times, nil
+		return accesses, nil
 	}
-	return times, errs
+	return accesses, errs
+}
+
+func decodeAccess(item dynamo.Item, a *user.Access) error {
+	return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
+		switch string(name) {
+		case "revoked_at":
+			a.Revoked, err = v.Instant()
+		case "deletion":
+			var state string
+			state, err = v.Str()
+			a.Deletion.State = domain.DeletionState(state)
+		case "undo_until":
+			a.Deletion.UndoUntil, err = v.Instant()
+		}
+		return err
+	})
 }
 
 func revokedKey(id user.ID) dynamo.Key {
@@ -131,18 +155,13 @@ func revokedKey(id user.ID) dynamo.Key {
 
 // RevokeUser puts since when a user is revoked.
 //
-// Index: primary. Key: USER#<id>/REVOKED, on condition that USER#<id>/PROFILE is there; REVOCATIONS#<day>/<instant>#<id>.
+// Index: primary. Key: USER#<id>/REVOKED, on condition that USER#<id>/PROFILE is there and not deleted; REVOCATIONS#<day>/<instant>#<id>.
 // Cost: 1 TransactWriteItems of 3 rows.
 func (db Store) RevokeUser(ctx context.Context, id user.ID, at time.Time, once idempotency.Key) error {
-	row := dynamo.NotesTable.Key(revokedKey(id))
-	row["revoked_at"] = dynamo.Str(keys.Instant(at))
-	news := dynamo.NotesTable.Key(dynamo.Key{PK: keys.RevocationsPK(at), SK: keys.RevocationSK(at, string(id))})
-	news["user_id"], news["revoked_at"] = dynamo.Str(string(id)), dynamo.Str(keys.Instant(at))
-	news["expires_at"] = dynamo.Number(at.Add(revocationsKept).Unix())
 	return db.Transact(ctx, []dynamo.Action{
-		{Table: dynamo.NotesTable, Key: ProfileKey(id), Condition: "attribute_exists(PK)", Failed: func(dynamo.Attrs) error { return fault.New(fault.NotFound, "there is no such user") }},
-		{Table: dynamo.NotesTable, Item: row},
-		{Table: dynamo.NotesTable, Item: news},
+		There(id, fault.New(fault.NotFound, noSuchUser)),
+		{Table: dynamo.NotesTable, Item: accessRow(user.User{ID: id}, at)},
+		{Table: dynamo.NotesTable, Item: newsRow(id, at)},
 	}, once)
 }
 
@@ -201,8 +220,12 @@ func (db Store) CreateUser(ctx context.Context, u user.User, issuer, subject str
 func lockEmail(u user.User) dynamo.Action {
 	row := dynamo.NotesTable.Key(emailKey(user.FoldEmail(u.Email)))
 	row["user_id"] = dynamo.Str(string(u.ID))
-	row["GSI1PK"], row["GSI1SK"] = dynamo.Str(keys.UsersPK), dynamo.Str(byEmail(u))
-	row["GSI2PK"], row["GSI2SK"] = row["GSI1PK"], row["GSI1SK"]
+	if u.Deletion.State != "" {
+		row["deleted"] = dynamo.Number(1)
+	} else {
+		row["GSI1PK"], row["GSI1SK"] = dynamo.Str(keys.UsersPK), dynamo.Str(byEmail(u))
+		row["GSI2PK"], row["GSI2SK"] = row["GSI1PK"], row["GSI1SK"]
+	}
 	return dynamo.Action{Table: dynamo.NotesTable, Item: row, Condition: "attribute_not_exists(PK) OR user_id = :self", Values: dynamo.Attrs{":self": dynamo.Str(string(u.ID))},
 		Failed: func(dynamo.Attrs) error { return user.ErrEmailTaken }}
 }
@@ -267,15 +290,27 @@ var profileRows = dynamo.LayoutOf(
 	dynamo.IndexKey("SK", func(*profile) string { return keys.ProfileSK }),
 	dynamo.IndexKey("GSI1PK", func(p *profile) string { return keys.EmailPK(user.FoldEmail(p.Email)) }),
 	dynamo.IndexKey("GSI1SK", func(p *profile) string { return keys.NoteOfUserSK(string(p.ID)) }),
-	dynamo.IndexKey("GSI2PK", func(*profile) string { return keys.UsersPK }),
-	dynamo.IndexKey("GSI2SK", func(p *profile) string { return byName(*p.User) }),
+	dynamo.IndexKey("GSI2PK", func(p *profile) string { list, _ := listedBy(*p.User); return list }),
+	dynamo.IndexKey("GSI2SK", func(p *profile) string { _, entry := listedBy(*p.User); return entry }),
 	dynamo.OfText("user_id", func(p *profile) *user.ID { return &p.ID }),
 	dynamo.OfText("name", func(p *profile) *string { return &p.Name }),
 	dynamo.OfText("email", func(p *profile) *string { return &p.Email }),
 	dynamo.OfWhole("version", func(p *profile) *int { return &p.Version }),
 	dynamo.OfInstant("created_at", func(p *profile) *time.Time { return &p.CreatedAt }),
 	dynamo.OfInstant("updated_at", func(p *profile) *time.Time { return &p.UpdatedAt }),
+	dynamo.Optional(dynamo.OfText("deletion", func(p *profile) *domain.DeletionState { return &p.Deletion.State })),
+	dynamo.Optional(dynamo.OfText("deleted_by", func(p *profile) *user.ID { return &p.Deletion.By })),
+	dynamo.Optional(dynamo.OfInstant("deleted_at", func(p *profile) *time.Time { return &p.Deletion.At })),
+	dynamo.Optional(dynamo.OfInstant("undo_until", func(p *profile) *time.Time { return &p.Deletion.UndoUntil })),
 )
+
+// listedBy returns in which list of GSI2 a user is, and under which key.
+func listedBy(u user.User) (list, entry string) {
+	if u.Deletion.State != "" {
+		return keys.DeletedUsersPK, deletedSK(u)
+	}
+	return keys.UsersPK, byName(u)
+}
 
 func profileRow(u user.User) dynamo.Attrs { return profileRows.Row(&profile{&u, ProfileKey(u.ID).PK}) }
 

@@ -37,6 +37,10 @@ type (
 	UserConnection = page.List[user.User]
 	// UserEdge is a user in a list.
 	UserEdge = page.Edge[user.User]
+	// DeletedUserConnection is a page of deleted users.
+	DeletedUserConnection = page.List[user.DeletedUser]
+	// DeletedUserEdge is a deleted user in a list.
+	DeletedUserEdge = page.Edge[user.DeletedUser]
 	// BlockedUserConnection is a page of blocked users.
 	BlockedUserConnection = page.List[user.Block]
 	// BlockedUserEdge is a blocked user in a list.
@@ -53,6 +57,8 @@ type (
 	NoteChange any
 	// CreateUserProblem is an expected outcome of createUser.
 	CreateUserProblem any
+	// DeleteUserProblem is an expected outcome of deleteUser.
+	DeleteUserProblem any
 	// UpdateUserProblem is an expected outcome of updateUser.
 	UpdateUserProblem any
 	// UpdateNoteProblem is an expected outcome of updateNote.

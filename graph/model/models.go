@@ -656,6 +656,22 @@ type DeleteTeamPayload struct {
 	Problem DeleteTeamProblem `json:"problem,omitempty"`
 }
 
+// Input of `deleteUser`.
+type DeleteUserInput struct {
+	// The id of a `User`; without it, the caller.
+	UserID graphql.Omittable[*gid.ID] `json:"userId,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `deleteUser`.
+type DeleteUserPayload struct {
+	// Null if there is a problem. A request that is repeated also gets null if the user was brought back or removed meanwhile.
+	Deleted *user.DeletedUser `json:"deleted,omitempty"`
+	// Why nothing was changed.
+	Problem DeleteUserProblem `json:"problem,omitempty"`
+}
+
 // Input of `dropDeadLetter`.
 type DropDeadLetterInput struct {
 	// The id of a `DeadLetter`.
@@ -1033,6 +1049,13 @@ func (LeaseLost) IsClaimProblem() {}
 
 func (LeaseLost) IsFinishProjectItemProblem() {}
 
+// A project or scope that nobody else manages or owns.
+type ManagedAlone struct {
+	// The id of a `Project` or `Scope`.
+	ID   gid.ID `json:"id"`
+	Name string `json:"name"`
+}
+
 // Moves one element.
 type MoveInput struct {
 	// Its index.
@@ -1241,6 +1264,20 @@ type PurgeDeletedScopeInput struct {
 type PurgeDeletedScopePayload struct {
 	// The scope, which is removed in the background; null if all of it was.
 	Deleted *entity.DeletedScope `json:"deleted,omitempty"`
+}
+
+// Input of `purgeDeletedUser`.
+type PurgeDeletedUserInput struct {
+	// The id of a `User`; without it, the user of the token. See `DeletedUser.userId`.
+	UserID graphql.Omittable[*gid.ID] `json:"userId,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `purgeDeletedUser`.
+type PurgeDeletedUserPayload struct {
+	// The user, who is removed in the background; null if all of it was.
+	Deleted *user.DeletedUser `json:"deleted,omitempty"`
 }
 
 // Input of `purgeProjectRemoval`.
@@ -2021,6 +2058,17 @@ type StartProjectImportPayload struct {
 	Import *project.Import `json:"import,omitempty"`
 }
 
+// The user is the last manager of projects, or the last owner of scopes, that have other members. Name another one first, or delete them.
+type StillNeeded struct {
+	Message string `json:"message"`
+	// The projects and scopes; at most 100 of them.
+	Of []ManagedAlone `json:"of"`
+}
+
+func (StillNeeded) IsDeleteUserProblem() {}
+
+func (StillNeeded) IsProblem() {}
+
 // The caller has as many items of the project as allowed.
 type TooManyClaims struct {
 	Message string `json:"message"`
@@ -2113,6 +2161,20 @@ type UndoDeleteScopeInput struct {
 type UndoDeleteScopePayload struct {
 	// The scope, with all that it had.
 	Scope *entity.Scope `json:"scope,omitempty"`
+}
+
+// Input of `undoDeleteUser`.
+type UndoDeleteUserInput struct {
+	// The id of a `User`; without it, the user of the token. See `DeletedUser.userId`.
+	UserID graphql.Omittable[*gid.ID] `json:"userId,omitempty"`
+	// 1 to 255 bytes; see the conventions above.
+	IdempotencyKey graphql.Omittable[*string] `json:"idempotencyKey,omitempty"`
+}
+
+// Result of `undoDeleteUser`.
+type UndoDeleteUserPayload struct {
+	// The user, with all that they had.
+	User *user.User `json:"user,omitempty"`
 }
 
 // Input of `undoFinish`.
@@ -2524,6 +2586,9 @@ const (
 	// payload, the mutation was carried out. The request may succeed on another server, or once whoever operates this one has
 	// upgraded it.
 	ErrorCodeServerOutdated ErrorCode = "SERVER_OUTDATED"
+	// The user of the token was deleted. `extensions.undoUntil` says until when `undoDeleteUser` brings the user back; it is null while the user is being
+	// removed. Of all operations, only mutations with `undoDeleteUser` and `purgeDeletedUser` are carried out.
+	ErrorCodeUserDeleted ErrorCode = "USER_DELETED"
 	// A mistake in Taggie. The log has details under `extensions.requestId`.
 	ErrorCodeInternal ErrorCode = "INTERNAL"
 )
@@ -2541,12 +2606,13 @@ var AllErrorCode = []ErrorCode{
 	ErrorCodeExhausted,
 	ErrorCodeUnavailable,
 	ErrorCodeServerOutdated,
+	ErrorCodeUserDeleted,
 	ErrorCodeInternal,
 }
 
 func (e ErrorCode) IsValid() bool {
 	switch e {
-	case ErrorCodeGraphqlParseFailed, ErrorCodeGraphqlValidationFailed, ErrorCodeBadRequest, ErrorCodeInvalidInput, ErrorCodeUnauthenticated, ErrorCodePersistedQueryNotFound, ErrorCodeForbidden, ErrorCodeNotFound, ErrorCodeConflict, ErrorCodeExhausted, ErrorCodeUnavailable, ErrorCodeServerOutdated, ErrorCodeInternal:
+	case ErrorCodeGraphqlParseFailed, ErrorCodeGraphqlValidationFailed, ErrorCodeBadRequest, ErrorCodeInvalidInput, ErrorCodeUnauthenticated, ErrorCodePersistedQueryNotFound, ErrorCodeForbidden, ErrorCodeNotFound, ErrorCodeConflict, ErrorCodeExhausted, ErrorCodeUnavailable, ErrorCodeServerOutdated, ErrorCodeUserDeleted, ErrorCodeInternal:
 		return true
 	}
 	return false

@@ -38,6 +38,7 @@ import (
 	"github.com/taggie/taggie/internal/note"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/queue"
 	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/task"
 	"github.com/taggie/taggie/internal/telemetry"
@@ -60,6 +61,7 @@ type Application struct {
 	Tasks     *jobs.Tasks
 	tags      *filetag.Service
 	Labelling *labeller
+	Traces    user.TraceEraser // erases what others' rows say about a user
 	Following following
 	Sockets   *connection.Registry
 	Revoked   revocations
@@ -83,6 +85,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	now := s.Clock.Now
 	metrics.Clock(s.Clock.Ahead)
 	a.Labelling = newLabeller(s, cfg, metrics, log)
+	a.Traces = newTraces(s.DB, a.Labelling.Queue, cfg)
 	a.Following = newFollowing(a.Labelling.Queue, s, cfg, metrics, log)
 	usersStore, notesStore, entitiesStore := users.Store{DB: s.DB}, notes.Store{DB: s.DB, Tell: a.Following.Teller.Tell}, entities.Store{DB: s.DB}
 	projectsStore, scoresStore, itemsStore := projects.Store{DB: s.DB}, scores.Store{DB: s.DB, Tell: a.Following.Teller.Tell}, scores.Items{DB: s.DB}
@@ -90,6 +93,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	news := edge.NewNews(inRedis, "revocations", cfg.TablePrefix+"users")
 	users := user.NewService(user.Options{
 		Store: usersStore, Probes: edge.NewLimiter(inRedis, cfg.TablePrefix+"email", user.MaxTries, user.TryEvery, time.Now), Announcer: news, Now: s.Clock.Agreed, NewID: newID,
+		Managed: []user.Managed{lastManaged{projectsStore}, lastOwned{entitiesStore}},
 	})
 	a.Revoked = revocations{news: news, Users: users, sockets: a.Sockets, Every: user.LookEvery}
 	notes := note.NewService(note.Options{Store: notesStore.Store(), People: users, Now: now, NewID: newID})
@@ -128,11 +132,15 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	handlers[project.RunExport] = Exporter(projectsStore, s.Bucket, usersStore).Run
 	handlers[score.SettleIntent], handlers[score.SweepItem], handlers[score.FollowItem], handlers[score.EndUses] = scores.Settle, items.Sweep, items.Follow, items.EndUses
 	handlers[filetag.Reshard], handlers[score.FollowUses] = tags.Spread, tags.FollowUses
+	handlers[user.RunErasure] = user.Eraser{Store: usersStore, Now: now, Phases: departure{
+		users: usersStore, notes: notesStore, tags: filetags.Store{DB: s.DB}, library: itemsStore, entities: entitiesStore, projects: projectsStore, archives: archivesStore,
+		scopes: entities, project: projects, scores: scores, items: items, bucket: s.Bucket, streams: queue.Streams{Queue: a.Labelling.Queue}, traces: a.Traces, now: now,
+	}.phases()}.Run
 	a.tags = tags
 	a.Tasks = jobs.NewTasks(jobs.TasksOptions{
 		Store: dynamo.Tasks{DB: s.DB}, Handlers: handlers, Log: log, Token: newID, Now: now,
 		Pools: []jobs.Pool{ // of what may take hours
-			{Kinds: []task.Kind{project.RunImport, project.RunExport}, Limit: 2}, {Kinds: []task.Kind{archive.RunArchive}, Limit: 2}, {Kinds: []task.Kind{filetag.Reshard}, Limit: 1}, {Kinds: []task.Kind{entity.EraseScope}, Limit: 1}, {Kinds: []task.Kind{project.RunRemoval, project.RunErasure, project.RunRelabel}, Limit: 2},
+			{Kinds: []task.Kind{project.RunImport, project.RunExport}, Limit: 2}, {Kinds: []task.Kind{archive.RunArchive}, Limit: 2}, {Kinds: []task.Kind{filetag.Reshard}, Limit: 1}, {Kinds: []task.Kind{entity.EraseScope}, Limit: 1}, {Kinds: []task.Kind{user.RunErasure}, Limit: 1}, {Kinds: []task.Kind{project.RunRemoval, project.RunErasure, project.RunRelabel}, Limit: 2},
 		},
 	})
 	s.DB.OnTask(a.Tasks.Wake)

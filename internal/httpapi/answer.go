@@ -168,7 +168,7 @@ func statusOf(code model.ErrorCode) int {
 		return http.StatusBadRequest
 	case model.ErrorCodeUnauthenticated:
 		return http.StatusUnauthorized
-	case model.ErrorCodeForbidden:
+	case model.ErrorCodeForbidden, model.ErrorCodeUserDeleted:
 		return http.StatusForbidden
 	case model.ErrorCodeExhausted:
 		return http.StatusTooManyRequests

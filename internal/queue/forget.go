@@ -22,22 +22,26 @@ var unmatched = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, 
 // Cost: 1 SCAN per 1,000 keys of the Redis, or the master of the project's slot, and 1 UNLINK per 1,000 keys of the project.
 func (q *Queue) Forget(ctx context.Context, p project.ID) error {
 	k := q.keysOf(p)
-	others := func(key string) bool { return !k.has(key) }
+	return q.forget(ctx, k.epoch(), unmatched.Replace(string(k.space))+"*"+unmatched.Replace(k.project)+"*", k.has)
+}
+
+// forget removes the keys that match a pattern and are ours, all of which are in the slot of a key.
+func (q *Queue) forget(ctx context.Context, slot, pattern string, ours func(key string) bool) error {
 	var node redis.Cmdable = q.client
 	if cluster, is := q.client.(*redis.ClusterClient); is {
-		master, err := cluster.MasterForKey(ctx, k.epoch())
+		master, err := cluster.MasterForKey(ctx, slot)
 		if err != nil {
-			return failed("find the master of a project", err)
+			return failed("find the master of a slot", err)
 		}
 		node = master
 	}
 	for cursor, first := uint64(0), true; first || cursor != 0; first = false {
-		found, next, err := node.Scan(ctx, cursor, unmatched.Replace(string(k.space))+"*"+unmatched.Replace(k.project)+"*", forgotAtOnce).Result()
-		if found = slices.DeleteFunc(found, others); err == nil && len(found) > 0 {
+		found, next, err := node.Scan(ctx, cursor, pattern, forgotAtOnce).Result()
+		if found = slices.DeleteFunc(found, func(key string) bool { return !ours(key) }); err == nil && len(found) > 0 {
 			err = q.client.Unlink(ctx, found...).Err()
 		}
 		if err != nil {
-			return failed("forget a queue", err)
+			return failed("forget what is gone", err)
 		}
 		cursor = next
 	}

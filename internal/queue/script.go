@@ -83,6 +83,10 @@ var (
 	condemnSource string
 	//go:embed lua/append.lua
 	appendSource string
+	//go:embed lua/erase.lua
+	eraseSource string
+	//go:embed lua/drop.lua
+	dropSource string
 
 	reserveScript    = guarded(reserveSource)
 	cancelScript     = guarded(cancelSource)
@@ -114,6 +118,8 @@ var (
 	wholeScript      = script(wholeSource)
 	condemnScript    = script(condemnSource)
 	appendScript     = script(appendSource)
+	eraseScript      = guarded(eraseSource)
+	dropScript       = script(dropSource)
 )
 
 func script(source string) *redis.Script { return redis.NewScript(prelude + source) }

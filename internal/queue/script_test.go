@@ -124,6 +124,8 @@ func TestScriptsDeclareTheirKeysInOneSlot(t *testing.T) {
 	_ = f.RetryDeadLetter(ctx, "3/1-1")
 	_, _ = f.Condemn(ctx, "p1", "e")
 	_, _ = Streams{f.Queue}.Append(ctx, follow.NotesOf("u{1}"), follow.Entry{Event: event.Event{Of: "n:1", With: "u{2}"}}, true)
+	_, _ = f.eraseIn(ctx, "p1", []string{f.keysOf("p1").team("t:1")}, "u{1}", called)
+	_, _ = f.drop(ctx, f.streamKey(follow.NotesOf("u{1}")), "u{2}")
 
 	known, seen := scripts(t), map[string]int{}
 	for _, one := range r.ran {

@@ -33,15 +33,15 @@ var rooms = map[string][]string{
 
 	"dynamo":            {"dynamo/keys", "internal/fault", "internal/idempotency", "internal/limit", "internal/memory", "internal/page", "internal/retry", "internal/task"},
 	"dynamo/keys":       {},
-	"dynamo/users":      {"dynamo", "dynamo/keys", "internal/fault", "internal/idempotency", "internal/page", "internal/user"},
-	"dynamo/notes":      {"dynamo", "dynamo/keys", "dynamo/outbox", "dynamo/users", "internal/event", "internal/fault", "internal/idempotency", "internal/note", "internal/page", "internal/tag"},
+	"dynamo/users":      {"dynamo", "dynamo/keys", "internal/domain", "internal/fault", "internal/idempotency", "internal/page", "internal/task", "internal/user"},
+	"dynamo/notes":      {"dynamo", "dynamo/keys", "dynamo/outbox", "dynamo/users", "internal/event", "internal/fault", "internal/idempotency", "internal/note", "internal/page", "internal/tag", "internal/user"},
 	"dynamo/entities":   {"dynamo", "dynamo/keys", "dynamo/users", "internal/domain", "internal/entity", "internal/fault", "internal/idempotency", "internal/page", "internal/retry", "internal/task"},
 	"dynamo/outbox":     {"dynamo", "dynamo/keys", "internal/event", "internal/viewer"},
 	"dynamo/uses":       {"dynamo", "dynamo/keys", "internal/idempotency", "internal/project", "internal/score"},
-	"dynamo/projects":   {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/users", "dynamo/uses", "internal/entity", "internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/score", "internal/task"},
-	"dynamo/labelling":  {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/projects", "internal/entity", "internal/fault", "internal/idempotency", "internal/labelling", "internal/project"},
+	"dynamo/projects":   {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/users", "dynamo/uses", "internal/entity", "internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/score", "internal/task", "internal/user"},
+	"dynamo/labelling":  {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/projects", "internal/entity", "internal/fault", "internal/idempotency", "internal/labelling", "internal/project", "internal/user"},
 	"dynamo/scores":     {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/outbox", "dynamo/projects", "dynamo/uses", "internal/event", "internal/fault", "internal/idempotency", "internal/page", "internal/project", "internal/retry", "internal/score", "internal/task"},
-	"dynamo/filetags":   {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/projects", "dynamo/scores", "dynamo/uses", "internal/filetag", "internal/idempotency", "internal/page", "internal/project", "internal/score", "internal/tag", "internal/task"},
+	"dynamo/filetags":   {"dynamo", "dynamo/entities", "dynamo/keys", "dynamo/projects", "dynamo/scores", "dynamo/uses", "internal/filetag", "internal/idempotency", "internal/page", "internal/project", "internal/retry", "internal/score", "internal/tag", "internal/task"},
 	"dynamo/archives":   {"dynamo", "dynamo/keys", "dynamo/users", "internal/archive", "internal/fault", "internal/idempotency", "internal/page", "internal/task"},
 	"dynamo/dynamotest": {"*"},
 
@@ -58,7 +58,7 @@ var rooms = map[string][]string{
 	"internal/score":            {"internal/casefold", "internal/domain", "internal/event", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/project", "internal/retry", "internal/task", "internal/viewer"}, // into projects items are imported
 	"internal/tag":              {"internal/casefold", "internal/fault", "internal/limit", "internal/viewer"},
 	"internal/task":             {},
-	"internal/user":             {"internal/casefold", "internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/viewer"},
+	"internal/user":             {"internal/casefold", "internal/domain", "internal/fault", "internal/idempotency", "internal/limit", "internal/page", "internal/retry", "internal/task", "internal/viewer"},
 	"internal/domain":           {"internal/fault", "internal/idempotency", "internal/retry", "internal/viewer"}, // what these share
 	"internal/idempotency":      {"internal/fault", "internal/limit"},
 
@@ -121,6 +121,7 @@ var rooms = map[string][]string{
 	"internal/apitest/requests":      {"*"},
 	"internal/apitest/scores":        {"*"},
 	"internal/apitest/subscriptions": {"*"},
+	"internal/apitest/users":         {"*"},
 	"internal/rules":                 {},
 
 	// Tools of builds, tests and demonstrations.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/viewer"
@@ -32,7 +33,10 @@ func (s *Service) Revoke(ctx context.Context, in Revoke) (time.Time, error) {
 	at, err := idempotency.Do(ctx, s.guard(), request, func(ctx context.Context, once idempotency.Key) (time.Time, error) {
 		now := s.o.Now().UTC().Truncate(time.Millisecond)
 		return now, s.o.Store.RevokeUser(ctx, in.User, now, once.With(string(in.User)))
-	}, func(ctx context.Context, _ []string) (time.Time, error) { return s.revoked(ctx, in.User) })
+	}, func(ctx context.Context, _ []string) (time.Time, error) {
+		access, err := s.access(ctx, in.User)
+		return access.Revoked, err
+	})
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -43,28 +47,32 @@ func (s *Service) Revoke(ctx context.Context, in Revoke) (time.Time, error) {
 	return at, nil
 }
 
-// revoked returns until when issued tokens of a user are revoked, zero where none are.
-func (s *Service) revoked(ctx context.Context, id ID) (time.Time, error) {
-	times, errs := s.o.Store.RevokedByID(ctx, []ID{id})
-	if errs != nil && errs[0] != nil {
-		return time.Time{}, errs[0]
-	}
-	return times[0], nil
+// access returns which tokens of a user count.
+func (s *Service) access(ctx context.Context, id ID) (Access, error) {
+	return domain.First(s.o.Store.AccessByID(ctx, []ID{id}))
 }
 
 // counts looks in the store whether a token of a user still counts. Fault: Unauthenticated when it does not.
 func (s *Service) counts(ctx context.Context, identity viewer.Identity, id ID) error {
-	revoked, err := s.revoked(ctx, id)
+	access, err := s.access(ctx, id)
+	if err == nil && access.Deletion.State != "" {
+		return fault.New(fault.Unauthenticated, "the user was deleted")
+	}
 	if err != nil {
 		return err
 	}
-	return signedUp{id: id, revoked: revoked}.admits(identity)
+	return signedUp{id: id, access: access}.admits(identity)
 }
 
 // RevokedByID returns for each user until when issued tokens are revoked, in the order of ids: zero for who was never revoked.
 // Whoever asks, it is for the server itself.
 func (s *Service) RevokedByID(ctx context.Context, ids []ID) ([]time.Time, []error) {
-	return s.o.Store.RevokedByID(ctx, ids)
+	accesses, errs := s.o.Store.AccessByID(ctx, ids)
+	times := make([]time.Time, len(ids))
+	for i, a := range accesses {
+		times[i] = a.Revoked
+	}
+	return times, errs
 }
 
 // Forget has the next sign-in of a user read anew whether the user was revoked.

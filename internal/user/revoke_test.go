@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/viewer"
@@ -18,11 +19,12 @@ import (
 // door is a store of one subject, Ada's.
 type door struct {
 	Store
-	revoked time.Time
-	recent  []Revocation
-	down    error // of each read
-	reads   int
-	between func() // the reads of a sign-in and what becomes of them
+	revoked  time.Time
+	deletion domain.Deletion
+	recent   []Revocation
+	down     error // of each read
+	reads    int
+	between  func() // the reads of a sign-in and what becomes of them
 	// replayed is what createUser finds of its key.
 	replayed error
 }
@@ -34,16 +36,16 @@ func (d *door) UserIDBySubject(_ context.Context, _, subject string) (ID, error)
 	return "u1", nil
 }
 
-func (d *door) RevokedByID(context.Context, []ID) ([]time.Time, []error) {
+func (d *door) AccessByID(context.Context, []ID) ([]Access, []error) {
 	if d.down != nil {
-		return []time.Time{{}}, []error{d.down}
+		return []Access{{}}, []error{d.down}
 	}
 	d.reads++
 	at := d.revoked
 	if d.between != nil {
 		d.between()
 	}
-	return []time.Time{at}, nil
+	return []Access{{Revoked: at, Deletion: d.deletion}}, nil
 }
 
 func (d *door) Revocations(context.Context, time.Time, time.Time) ([]Revocation, error) {

@@ -31,17 +31,17 @@ type Service struct {
 	news     news
 }
 
-// signedUp is what is known of a subject: its user, which never changes, and until when issued tokens of the user are revoked,
+// signedUp is what is known of a subject: its user, which does not change while the user is there, and which tokens of the user count,
 // which [Service.Forget] forgets.
 type signedUp struct {
-	id      ID
-	revoked time.Time
-	read    time.Time // when reading that began
+	id     ID
+	access Access
+	read   time.Time // when reading that began
 }
 
 // admits refuses tokens that are revoked. Fault: Unauthenticated.
 func (known signedUp) admits(identity viewer.Identity) error {
-	if !known.revoked.IsZero() && identity.IssuedBy(known.revoked) {
+	if !known.access.Revoked.IsZero() && identity.IssuedBy(known.access.Revoked) {
 		return fault.New(fault.Unauthenticated, "the token was revoked")
 	}
 	return nil
@@ -52,6 +52,7 @@ type Options struct {
 	Store     Store
 	Probes    Limiter   // of what tells whether an address is in use
 	Announcer Announcer // of revocations; nil where nobody is told
+	Managed   []Managed // where others may need a user
 	Now       func() time.Time
 	NewID     func() string // makes UUIDs
 }
@@ -69,7 +70,7 @@ func NewService(o Options) *Service {
 const subjectsKept = 40_000
 
 // SignIn completes an identity with the user that signed up with it, if there is one. What it says of revocations is no older than
-// [Trusted], and Viewer.Looked says since when it is known. Faults: Unauthenticated when the user was revoked since the token was issued,
+// [Trusted], and Viewer.Looked says since when it is known. Who is deleted is no user: Viewer.Deletion says who that was. Faults: Unauthenticated when the user was revoked since the token was issued,
 // Unavailable.
 func (s *Service) SignIn(ctx context.Context, identity viewer.Identity) (viewer.Viewer, error) {
 	v := viewer.Viewer{Identity: identity}
@@ -87,7 +88,12 @@ func (s *Service) SignIn(ctx context.Context, identity viewer.Identity) (viewer.
 	if err := known.admits(identity); err != nil {
 		return viewer.Viewer{}, err
 	}
-	v.UserID, v.Looked = known.id, known.read
+	v.Looked = known.read
+	if d := known.access.Deletion; d.State != "" {
+		v.Deletion = viewer.Deletion{User: known.id, UndoUntil: d.UndoUntil, Erasing: d.Over(s.o.Now())}
+		return v, nil
+	}
+	v.UserID = known.id
 	return v, nil
 }
 
@@ -111,14 +117,16 @@ func (s *Service) signedUp(ctx context.Context, subject [2]string) (signedUp, er
 	if err != nil {
 		return signedUp{}, err
 	}
-	revoked, err := s.revoked(ctx, id)
+	access, err := s.access(ctx, id)
 	if err != nil {
 		return signedUp{}, err
 	}
-	known = signedUp{id, revoked, began}
+	known = signedUp{id, access, began}
 	s.keep.Lock()
 	defer s.keep.Unlock()
-	if s.forgets == before { // otherwise perhaps of this one
+	if access.Deletion.State != "" { // another user can be the subject's once this one is erased
+		s.subjects.Remove(subject)
+	} else if s.forgets == before { // otherwise perhaps of this one
 		s.subjects.Add(subject, known)
 	}
 	return known, nil

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/taggie/taggie/internal/casefold"
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
@@ -31,6 +32,7 @@ type User struct {
 	Version   int    // grows with each change of name or address
 	CreatedAt time.Time
 	UpdatedAt time.Time
+	Deletion  domain.Deletion // the zero value of who is not deleted; others are shown to nobody but as a [DeletedUser]
 }
 
 // Limits of a user's fields. An address is bounded by RFC 5321, section 4.5.3.1.3.
@@ -64,18 +66,19 @@ func (*VersionConflict) Error() string { return "the user has changed since" }
 type Store interface {
 	idempotency.Store
 	Blocks
-	// UsersByID returns the user or the error of each id, in the order of ids; NotFound for one that does not exist.
+	Deletions
+	// UsersByID returns the user or the error of each id, in the order of ids; NotFound for one that does not exist, or is deleted.
 	UsersByID(ctx context.Context, ids []ID) ([]User, []error)
-	// UserIDByEmail returns the holder of the folded address, or NotFound. It sees every acknowledged write.
+	// UserIDByEmail returns the holder of the folded address, or NotFound, also for one who is deleted. It sees every acknowledged write.
 	UserIDByEmail(ctx context.Context, folded string) (ID, error)
 	// UserIDBySubject returns the user of an identity, or NotFound.
 	UserIDBySubject(ctx context.Context, issuer, subject string) (ID, error)
 	// ListUsers lists all users in the order of their folded addresses; with a prefix, which is folded, those whose address or name begins with it,
 	// each once, in the order of what begins with it; of address and name that is the first one. It may miss a change that was acknowledged a moment ago.
 	ListUsers(ctx context.Context, prefix string, w page.Window) (page.Slice[User], error)
-	// RevokedByID returns for each id until when issued tokens are revoked, in the order of ids: zero for who was never
-	// revoked, or does not exist. It sees every acknowledged write.
-	RevokedByID(ctx context.Context, ids []ID) ([]time.Time, []error)
+	// AccessByID returns for each id which tokens count, in the order of ids: the zero Access for who was never revoked, or does not exist. It
+	// sees every acknowledged write.
+	AccessByID(ctx context.Context, ids []ID) ([]Access, []error)
 	// RevokeUser revokes the tokens of the user that were issued by then, and has [Store.Revocations] tell it for a day.
 	// It returns NotFound or *idempotency.Replayed.
 	RevokeUser(ctx context.Context, id ID, at time.Time, once idempotency.Key) error

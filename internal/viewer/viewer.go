@@ -66,11 +66,19 @@ func lowerASCII(s string) string {
 // Viewer is who sends a request. The zero Viewer is anonymous.
 type Viewer struct {
 	Identity Identity
-	UserID   UserID // "" until the identity has signed up
+	UserID   UserID   // "" until the identity has signed up, and after its user was deleted
+	Deletion Deletion // of the user of the identity; the zero value of one who is not deleted
 	// Network is where the request comes from, such as 192.0.2.0/24: all that is known of who is anonymous. "" when nobody can tell.
 	Network string
 	// Looked is when it was last looked, at the beginning of the reading, whether the token was revoked; zero for who is anonymous.
 	Looked time.Time
+}
+
+// Deletion says that the user of an identity was deleted. Such a viewer is no user.
+type Deletion struct {
+	User      UserID
+	UndoUntil time.Time // from then on the user cannot be brought back
+	Erasing   bool      // it is too late to bring the user back
 }
 
 // Anonymous reports whether no valid token came with the request.
@@ -111,14 +119,14 @@ func LookedAgain(ctx context.Context, at time.Time) {
 	}
 }
 
-// SignedUp makes the viewer that ctx carries the user that was just created, for the rest of the request: its answer shows
+// SignedUp makes the viewer that ctx carries the user that was just created or brought back, for the rest of the request: its answer shows
 // the user's own fields, and mutations that follow are the user's.
 func SignedUp(ctx context.Context, id UserID) {
 	holder, ok := ctx.Value(key{}).(*atomic.Pointer[Viewer])
 	for ok {
 		was := holder.Load()
 		v := *was
-		if v.UserID = id; holder.CompareAndSwap(was, &v) {
+		if v.UserID, v.Deletion = id, (Deletion{}); holder.CompareAndSwap(was, &v) {
 			return
 		}
 	}

@@ -4,7 +4,7 @@ import "strings"
 
 // Values that documents may name:
 //
-//   - people: $owner, $view, $stranger, $leaver, $heir (whose is what is left), $nobody (who does not exist), $ownerEmail, $takenEmail, $email (the role's own);
+//   - people: $owner, $view, $stranger, $leaver, $heir (whose is what is left), $goer, $gone (who is deleted), $nobody (who does not exist), $ownerEmail, $takenEmail, $email (the role's own);
 //   - notes: $note, $deleted, $version, $tag;
 //   - an archive: $archive, which is done and lacks a file;
 //   - a scope: $scope, $entity and $other, which are related to one another, $ghost (which does not exist); $doomedScope and $deletedScope, of the same people;
@@ -140,27 +140,30 @@ var arguments = map[string]string{
 	"Mutation.retryDeadLetter":     `(input: {id: $letter})`,
 	"Mutation.dropDeadLetter":      `(input: {id: $spare})`,
 
-	"Mutation.createScore":     `(input: {title: $fresh})`,
-	"Mutation.updateScore":     `(input: {scoreId: $score, title: $fresh})`,
-	"Mutation.deleteScore":     `(input: {scoreId: $score})`,
-	"Mutation.keepScore":       `(input: {scoreId: $keptScore})`,
-	"Mutation.dropScore":       `(input: {scoreId: $keptScore})`,
-	"Mutation.createSnapshot":  `(input: {scoreId: $score, name: $fresh})`,
-	"Mutation.renameSnapshot":  `(input: {snapshotId: $snapshot, name: $fresh})`,
-	"Mutation.deleteSnapshot":  `(input: {snapshotId: $snapshot})`,
-	"Mutation.restoreSnapshot": `(input: {snapshotId: $snapshot})`,
-	"Mutation.requestUpload":   `(input: {name: $fresh, type: "text/plain", size: 5, sha256: "` + someSum + `"})`,
-	"Mutation.signUploadPart":  `(input: {itemId: $parts, partNumber: 1, sha256: "` + someSum + `"})`,
-	"Mutation.completeUpload":  `(input: {itemId: $upload})`,
-	"Mutation.abortUpload":     `(input: {itemId: $unwanted})`,
-	"Mutation.renameItem":      `(input: {itemId: $spareFile, name: $fresh})`,
-	"Mutation.setItemSetName":  `(input: {itemId: $spareFile, setName: $fresh})`,
-	"Mutation.withdrawItem":    `(input: {itemId: $lentFile})`,
-	"Mutation.deleteItem":      `(input: {itemId: $spareFile})`,
-	"Mutation.revokeUser":      `(input: {userId: $leaver})`,
-	"Mutation.setItemQuota":    `(input: {userId: $owner, quota: 209715199})`,
-	"Mutation.setItemTags":     `(input: {itemId: $spareFile, tags: [{value: $fresh}]})`,
-	"Mutation.removeItemTags":  `(input: {itemId: $file, tags: [$word]})`,
+	"Mutation.createScore":      `(input: {title: $fresh})`,
+	"Mutation.updateScore":      `(input: {scoreId: $score, title: $fresh})`,
+	"Mutation.deleteScore":      `(input: {scoreId: $score})`,
+	"Mutation.keepScore":        `(input: {scoreId: $keptScore})`,
+	"Mutation.dropScore":        `(input: {scoreId: $keptScore})`,
+	"Mutation.createSnapshot":   `(input: {scoreId: $score, name: $fresh})`,
+	"Mutation.renameSnapshot":   `(input: {snapshotId: $snapshot, name: $fresh})`,
+	"Mutation.deleteSnapshot":   `(input: {snapshotId: $snapshot})`,
+	"Mutation.restoreSnapshot":  `(input: {snapshotId: $snapshot})`,
+	"Mutation.requestUpload":    `(input: {name: $fresh, type: "text/plain", size: 5, sha256: "` + someSum + `"})`,
+	"Mutation.signUploadPart":   `(input: {itemId: $parts, partNumber: 1, sha256: "` + someSum + `"})`,
+	"Mutation.completeUpload":   `(input: {itemId: $upload})`,
+	"Mutation.abortUpload":      `(input: {itemId: $unwanted})`,
+	"Mutation.renameItem":       `(input: {itemId: $spareFile, name: $fresh})`,
+	"Mutation.setItemSetName":   `(input: {itemId: $spareFile, setName: $fresh})`,
+	"Mutation.withdrawItem":     `(input: {itemId: $lentFile})`,
+	"Mutation.deleteItem":       `(input: {itemId: $spareFile})`,
+	"Mutation.revokeUser":       `(input: {userId: $leaver})`,
+	"Mutation.deleteUser":       `(input: {userId: $goer})`,
+	"Mutation.undoDeleteUser":   `(input: {userId: $gone})`,
+	"Mutation.purgeDeletedUser": `(input: {userId: $gone})`,
+	"Mutation.setItemQuota":     `(input: {userId: $owner, quota: 209715199})`,
+	"Mutation.setItemTags":      `(input: {itemId: $spareFile, tags: [{value: $fresh}]})`,
+	"Mutation.removeItemTags":   `(input: {itemId: $file, tags: [$word]})`,
 }
 
 // starts are the places from which ways go on, for types that are reached in more than one way or only in special ones.
@@ -208,6 +211,7 @@ var starts = map[string][]string{
 		`mutation renameScope(input: {scopeId: $scope, name: $fresh, expectedVersion: 99}) . problem`,
 		`mutation deleteScope(input: {scopeId: $scope, expectedVersion: 99}) . problem`,
 	},
+	"StillNeeded": {`mutation deleteUser(input: {userId: $owner}) . problem`},
 	"LastOwner": {
 		`mutation putScopeMember(input: {scopeId: $scope, userId: $owner, role: READER}) . problem`,
 		`mutation removeScopeMember(input: {scopeId: $scope, userId: $owner}) . problem`,

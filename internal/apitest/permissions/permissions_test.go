@@ -172,6 +172,7 @@ func (w *walk) judge(y way, a *apitest.Answer) {
 		{before.notes != after.notes, w.renewNotes},
 		{before.scope != after.scope, w.renewScope},
 		{before.scopes != after.scopes, w.renewDeletedScopes},
+		{before.deletedUsers != after.deletedUsers, w.renewDeletedUsers},
 		{before.project != after.project, w.renewProject},
 		{before.paused != after.paused, w.renewPaused},
 		{before.deletedProjects != after.deletedProjects, w.renewDeletedProjects},

@@ -69,6 +69,7 @@ func newWorld(t *testing.T, s walkServer, role string) *world {
 	w.renewScope()
 	w.renewScores()
 	w.renewDeletedScopes()
+	w.renewDeletedUsers()
 	w.renewProject()
 	w.renewPaused()
 	w.renewDeletedProjects()
@@ -104,6 +105,16 @@ func (w *world) renewAsker() {
 	default:
 		w.asker = w.people[w.role]
 	}
+}
+
+// renewDeletedUsers makes two users, of whom one is deleted.
+func (w *world) renewDeletedUsers() {
+	w.T.Helper()
+	for _, name := range []string{"goer", "gone"} {
+		w.people[name] = w.User(w.address(name + w.fresh()))
+		w.ids[name] = w.people[name].ID
+	}
+	w.people["gone"].Must(`mutation { deleteUser(input: {}) { deleted { state } } }`, nil)
 }
 
 // renewNotes makes a note with an earlier version, which is shared, or was, and one that was deleted after that.
@@ -214,6 +225,7 @@ type snapshot struct {
 	paused          string // whether the paused one is
 	deletedProjects string
 	scores          string // everything of the score, and all items, that their owner sees
+	deletedUsers    string // as an administrator sees them
 	users           string // everything that the owner and the role see of themselves, and whether another's token counts
 }
 
@@ -234,17 +246,22 @@ func (w *world) snapshot() snapshot {
 	}
 	require.NotNil(w.T, all.Data["scope"], "%s", all.Body)
 	require.NotNil(w.T, all.Data["project"], "%s", all.Body)
-	users := part("viewer")
+	users, deletedUsers := part("viewer"), ""
 	if w.asker.ID != "" && w.role != "owner" || w.role == "newcomer" {
 		users += bare(w.asker.Do(`{ `+profile+` }`, nil))
 	}
 	if w.role == "admin" {
 		users += bare(w.asker.Must(`{ deadLetters { id } }`, nil))
+		for _, gone := range w.asker.Must(`{ deletedUsers(first: 500) { nodes { userId state undoUntil } } }`, nil).List("deletedUsers.nodes") {
+			if id := gone.(map[string]any)["userId"]; id == w.ids["goer"] || id == w.ids["gone"] { // others are of other roles
+				deletedUsers += fmt.Sprint(gone)
+			}
+		}
 		users += fmt.Sprint(w.people["leaver"].Do(`{ __typename }`, nil).Status)
 	}
 	return snapshot{
 		notes: part("note", "deleted", "changes"), scope: part("scope"), scopes: part("scopes"), project: part("project"), paused: part("paused"),
-		deletedProjects: part("deletedProjects"), scores: part("score", "files"), users: users,
+		deletedProjects: part("deletedProjects"), scores: part("score", "files"), users: users, deletedUsers: deletedUsers,
 	}
 }
 

@@ -36,6 +36,13 @@ func onNote(input apitest.Vars) func(ada, bob *apitest.Client) (*apitest.Client,
 	}
 }
 
+// deletingUser prepares a mutation of an administrator about a deleted user.
+func deletingUser(ada, _ *apitest.Client) (*apitest.Client, apitest.Vars) {
+	gone := ada.User(uuid.NewString() + "@example.com")
+	gone.Mutate("deleteUser", "deleted { state }", apitest.Vars{})
+	return ada.Admin(uuid.NewString() + "@example.com"), apitest.Vars{"userId": gone.ID}
+}
+
 // noteMutations are those of the mutations that are about users and notes.
 var noteMutations = map[string]repeated{
 	"createUser": {
@@ -53,6 +60,18 @@ var noteMutations = map[string]repeated{
 		},
 		selection: "user { name email version updatedAt } problem { __typename }",
 		other:     apitest.Vars{"name": "Other"},
+	},
+	"deleteUser": {
+		prepare: func(ada, _ *apitest.Client) (*apitest.Client, apitest.Vars) {
+			return ada.Admin(uuid.NewString() + "@example.com"), apitest.Vars{"userId": ada.User(uuid.NewString() + "@example.com").ID}
+		},
+		selection: "deleted { userId state undoUntil } problem { __typename }", other: apitest.Vars{"userId": apitest.GIDOf("User", "a")},
+	},
+	"undoDeleteUser": {
+		prepare: deletingUser, selection: "user { id name }", other: apitest.Vars{"userId": apitest.GIDOf("User", "a")},
+	},
+	"purgeDeletedUser": {
+		prepare: deletingUser, selection: "deleted { userId state undoUntil }", other: apitest.Vars{"userId": apitest.GIDOf("User", "a")},
 	},
 	"createNote": {
 		prepare: func(ada, _ *apitest.Client) (*apitest.Client, apitest.Vars) {

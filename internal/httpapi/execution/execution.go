@@ -106,7 +106,11 @@ func (r *Runner) Prepare(ctx context.Context, params *graphql.RawParams) (*graph
 		errs = gqlerror.List{refusal.Of(model.ErrorCodeBadRequest, "the document has no operation of that name, or several and no operationName")}
 	}
 	if errs == nil {
-		if refused := deferrable(op); refused != nil {
+		refused := deferrable(op)
+		if refused == nil {
+			refused = deletedViewer(ctx, op)
+		}
+		if refused != nil {
 			errs = gqlerror.List{refused}
 			admission.Forgo(op)
 		}

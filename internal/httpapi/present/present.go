@@ -87,6 +87,9 @@ func Error(ctx context.Context, err error) *gqlerror.Error {
 	if isFault && known.RetryAfter > 0 {
 		shown.Extensions["retryable"], shown.Extensions["retryAfter"] = true, Seconds(known.RetryAfter)
 	}
+	if code == model.ErrorCodeUserDeleted && given != nil {
+		shown.Extensions["undoUntil"] = given.Extensions["undoUntil"]
+	}
 	if field != "" {
 		shown.Extensions["field"] = bound(field)
 	}

@@ -34,6 +34,8 @@ func (s Service) Again(ctx context.Context, v viewer.Viewer) error {
 	began := time.Now()
 	now, err := s.SignIn(bounded, v.Identity)
 	switch {
+	case err == nil && v.UserID != "" && now.UserID != v.UserID: // the user was deleted, and the token is from a clock that is ahead
+		return fault.New(fault.Unauthenticated, present.Revoked)
 	case err == nil:
 		viewer.LookedAgain(ctx, lookedAt(now, began))
 		return nil

@@ -37,6 +37,8 @@ func Suite(t *testing.T, open storetest.Open) {
 		"NeitherHalfOfAFailedSignUpIsThere": testFailedSignUpLeavesNothing,
 		"RevokedUserIsKeptWithTheMoment":    testRevokedUser,
 		"NobodyIsRevokedWhoDoesNotExist":    testRevokingNobody,
+		"DeletedUsersAreHidden":             testDeletedUsers,
+		"DeletedUsersAreListed":             testDeletedUsersAreListed,
 		"BlockedUsersAreListed":             testBlockedUsers,
 		"AKeyOfABlockCountsOnce":            testKeysOfBlocks,
 		"BlocksOfManyAtOnce":                testManyBlocks,
@@ -239,8 +241,13 @@ func testRevokedUser(t *testing.T, w *storetest.World) {
 	once := idempotency.Key{Viewer: "root", Key: "revoke", Hash: []byte("hash"), ExpiresAt: first.Add(idempotency.TTL), Result: []string{string(ada.ID)}}
 	require.NoError(t, w.Users.RevokeUser(t.Context(), ada.ID, first, once))
 	revoked := func() []time.Time {
-		times, errs := w.Users.RevokedByID(t.Context(), []user.ID{bob.ID, ada.ID, "nobody"})
+		accesses, errs := w.Users.AccessByID(t.Context(), []user.ID{bob.ID, ada.ID, "nobody"})
 		require.Nil(t, errs)
+		times := make([]time.Time, len(accesses))
+		for i, a := range accesses {
+			assert.Zero(t, a.Deletion)
+			times[i] = a.Revoked
+		}
 		return times
 	}
 	assert.Equal(t, []time.Time{{}, first, {}}, revoked())
@@ -265,7 +272,7 @@ func testRevokedUser(t *testing.T, w *storetest.World) {
 
 func testRevokingNobody(t *testing.T, w *storetest.World) {
 	storetest.IsFault(t, w.Users.RevokeUser(t.Context(), "nobody", w.Clock.Now(), idempotency.Key{}), fault.NotFound)
-	times, errs := w.Users.RevokedByID(t.Context(), []user.ID{"nobody"})
+	accesses, errs := w.Users.AccessByID(t.Context(), []user.ID{"nobody"})
 	require.Nil(t, errs)
-	assert.Zero(t, times[0])
+	assert.Zero(t, accesses[0])
 }

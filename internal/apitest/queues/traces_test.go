@@ -1,0 +1,159 @@
+package queues
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/dynamo/outbox"
+	"github.com/taggie/taggie/dynamo/users"
+	"github.com/taggie/taggie/internal/apitest"
+	"github.com/taggie/taggie/internal/user"
+)
+
+// erasesTraces erases what others' rows say about a user, as the erasure of a user does, without its rests.
+func erasesTraces(s *apitest.Server, who *apitest.Client) {
+	s.T.Helper()
+	traces := s.App.Traces
+	traces.Rest = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+	id := user.ID(apitest.GlobalKey(s.T, who.ID)[1])
+	require.Eventually(s.T, func() bool { // messages on their way are met until the queue has followed them
+		for position, calls := "", 0; calls < 100; calls++ {
+			next, err := traces.EraseTraces(s.T.Context(), id, position)
+			require.NoError(s.T, err)
+			if position = next; next == "" {
+				return true
+			}
+		}
+		return false
+	}, apitest.Patience, 20*time.Millisecond)
+}
+
+// tracesOf returns where a user is named, but for the user's own rows, memberships, and what ends by itself.
+func tracesOf(s *apitest.Server, who *apitest.Client, email string) []string {
+	s.T.Helper()
+	id := apitest.GlobalKey(s.T, who.ID)[1]
+	own := []string{
+		"notes " + keys.UserPK(id) + " ", "notes EMAIL#", "notes SUBJECT#", "notes " + keys.IdempotencyPK(id) + " ", // who deletes the user removes these
+		"relationship_entries taggie:User:" + id + " ", "redis taggie:note:events:{" + id + "}", "redis taggie:note:event:{" + id + "}",
+		"redis taggie:note:event:", "redis taggie:score:event:", // an hour
+		"redis taggie:budget:",
+	}
+	return slices.DeleteFunc(s.Mentions(id, email), func(where string) bool {
+		return slices.ContainsFunc(own, func(begin string) bool { return strings.HasPrefix(where, begin) }) ||
+			strings.HasPrefix(where, "relationship_entries") && strings.Contains(where, " member:0000000000000000:User:"+id)
+	})
+}
+
+// foundByTwo is what a project shows of what two people did in it.
+const foundByTwo = `members(first: 20) { nodes { user { id } } }
+	teams { id statistics { finished incorrect users { user { id } finished incorrect } } }
+	queue { counts { total new claimed finished skipped remaining } }
+	toReviewCount
+	items(first: 50) { nodes { id status claim { user { id } } returnedTo { id }
+		efforts(first: 10) { nodes { id user { id name } review { verdict by { id name } } } } } }`
+
+func TestNothingOfAnErasedUserIsLeftWithOthers(t *testing.T) {
+	t.Parallel()
+	s := apitest.NewServer(t)
+	s.Works()
+	l := s.Labelled(30, 0)
+	ada, bob, rev := l.Labellers[0], l.Labellers[1], l.Reviewer()
+
+	// Ada and Bob finish, review, skip, put off and hold items.
+	var efforts []string
+	for i, who := range []*apitest.Client{ada, ada, ada, bob, bob} {
+		efforts = append(efforts, l.Finished(who, l.Claimed(who, 1)[0], apitest.Vars{"categoryId": l.Categories[i%3]}))
+	}
+	rev.Mutate("reviewEffort", "effort { id }", apitest.Vars{"effortId": efforts[0], "verdict": "INCORRECT"})
+	rev.Mutate("reviewEffort", "effort { id }", apitest.Vars{"effortId": efforts[1], "verdict": "CORRECT"})
+	bob.Mutate("undoFinish", "item { id }", apitest.Vars{"effortId": efforts[4]})
+	have := l.Claimed(ada, 4)
+	ada.Mutate("skipProjectItem", "item { id }", have[0].Input(apitest.Vars{"reason": "TO_OTHERS"}))
+	ada.Mutate("skipProjectItem", "item { id }", have[1].Input(apitest.Vars{"reason": "FOR_NOBODY"}))
+	l.Claimed(bob, 1)
+	reviewers := rev.Must(`query($p: ID!) { project(id: $p) { viewerMember { team { id } } } }`, apitest.Vars{"p": l.ID}).Str("project.viewerMember.team.id")
+	l.Mutate("putProjectMember", "member { type }", apitest.Vars{"teamId": reviewers, "userId": ada.ID})
+	ada.Mutate("reviewEffort", "effort { id }", apitest.Vars{"effortId": efforts[3], "verdict": "CORRECT"})
+
+	// Ada writes in a note of the reviewer, blocks and is blocked, and changes what the manager owns.
+	note := rev.Notes(1)[0]
+	rev.Mutate("shareNote", "accessEdge { permission }", apitest.Vars{"noteId": note, "userId": ada.ID, "permission": "EDIT"})
+	for n := range 2 {
+		a := ada.Mutate("updateNote", "note { id }", apitest.Vars{"noteId": note, "title": fmt.Sprint("by Ada ", n)})
+		require.Empty(t, a.Errors, "%s", a.Body)
+	}
+	rev.Mutate("updateNote", "note { id }", apitest.Vars{"noteId": note, "content": "no longer hers"})
+	rev.Mutate("unshareNote", "note { id }", apitest.Vars{"noteId": note, "userId": ada.ID})
+	rev.Mutate("blockUser", "user { id }", apitest.Vars{"userId": ada.ID})
+
+	l.Counts("22 4 3 1")
+	before := l.BecomesSo(l.Client, foundByTwo, func(*apitest.Answer) bool { return true })
+	require.NotEmpty(t, tracesOf(s, ada, "labeller0@example.com"))
+	require.NotEmpty(t, tracesOf(s, bob, "labeller1@example.com"))
+
+	events := outbox.Store{DB: s.DB} // which nobody tells here
+	waiting, err := events.ListOutbox(t.Context(), time.Now().Add(time.Hour), 1_000)
+	require.NoError(t, err)
+	require.NoError(t, events.DeleteOutbox(t.Context(), waiting))
+	for _, who := range []*apitest.Client{ada, bob} {
+		erasesTraces(s, who)
+	}
+	assert.Empty(t, tracesOf(s, ada, "labeller0@example.com"))
+	assert.Empty(t, tracesOf(s, bob, "labeller1@example.com"))
+
+	// Whose efforts are together stay together, and nobody's are joined with another's.
+	after := l.BecomesSo(l.Client, foundByTwo, func(*apitest.Answer) bool { return true })
+	numbers := func(p *apitest.Answer) (all []string) {
+		for _, team := range p.List("teams") {
+			team := &apitest.Answer{T: t, Body: p.Body, Data: team.(map[string]any)}
+			for _, u := range team.List("statistics.users") {
+				u := u.(map[string]any)
+				all = append(all, fmt.Sprint(team.Str("id"), u["finished"], u["incorrect"]))
+			}
+		}
+		slices.Sort(all)
+		return all
+	}
+	assert.Equal(t, numbers(before), numbers(after))
+	assert.Equal(t, before.At("queue"), after.At("queue"))
+	assert.Equal(t, before.At("toReviewCount"), after.At("toReviewCount"))
+	for _, item := range after.List("items.nodes") {
+		item := &apitest.Answer{T: t, Body: after.Body, Data: item.(map[string]any)}
+		for _, e := range item.List("efforts.nodes") {
+			assert.Nil(t, e.(map[string]any)["user"], "%s", after.Body)
+		}
+	}
+	assert.Contains(t, after.Body, `"by":{"id":"`+rev.ID, "the reviewer is there still")
+	versions := rev.Must(`query($n: ID!) { note(id: $n) { updatedBy { id } version versions(first: 10) { nodes { title author { id } } } } }`, apitest.Vars{"n": note})
+	assert.Contains(t, versions.Body, `"author":null`)
+	assert.NotContains(t, versions.Body, ada.ID)
+	assert.InDelta(t, 4, versions.At("note.version"), 0, "no version is made of it")
+
+	// What is stored says the same as Redis.
+	a := l.Mutate("rebuildProjectQueue", "project { id } problem { __typename }", apitest.Vars{"projectId": l.ID})
+	require.Nil(t, a.At("result.problem"), "%s", a.Body)
+	rebuilt := l.BecomesSo(l.Client, foundByTwo, func(p *apitest.Answer) bool { return slices.Equal(numbers(p), numbers(before)) })
+	assert.Equal(t, after.At("teams"), rebuilt.At("teams"))
+	l.Counts("22 4 3 1")
+	assert.Empty(t, tracesOf(s, ada, "labeller0@example.com"))
+
+	// Each has an own pseudonym in each project.
+	db := users.Store{DB: s.DB}
+	seen := map[user.ID]bool{}
+	for _, who := range []*apitest.Client{ada, bob} {
+		for _, p := range []string{string(l.Key()), "another"} {
+			as, err := db.PseudonymOf(t.Context(), user.ID(apitest.GlobalKey(t, who.ID)[1]), p)
+			require.NoError(t, err)
+			seen[as] = true
+		}
+	}
+	assert.Len(t, seen, 4)
+}

@@ -1,0 +1,2 @@
+// Package users tests through the API how users are deleted, brought back and erased.
+package users

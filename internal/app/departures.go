@@ -1,0 +1,311 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/archives"
+	"github.com/taggie/taggie/dynamo/entities"
+	"github.com/taggie/taggie/dynamo/filetags"
+	"github.com/taggie/taggie/dynamo/notes"
+	"github.com/taggie/taggie/dynamo/projects"
+	"github.com/taggie/taggie/dynamo/scores"
+	"github.com/taggie/taggie/dynamo/users"
+	"github.com/taggie/taggie/internal/archive"
+	"github.com/taggie/taggie/internal/blob"
+	"github.com/taggie/taggie/internal/domain"
+	"github.com/taggie/taggie/internal/entity"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/follow"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
+	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/queue"
+	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/task"
+	"github.com/taggie/taggie/internal/user"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// lastManaged are the projects that others need a user for.
+type lastManaged struct{ projects.Store }
+
+// LastOf lists them.
+func (m lastManaged) LastOf(ctx context.Context, id user.ID, limit int) ([]user.Left, error) {
+	last, err := m.LastManaged(ctx, id, limit)
+	left := make([]user.Left, len(last))
+	for i, p := range last {
+		left[i] = user.Left{Project: true, ID: string(p.ID), Name: p.Name}
+	}
+	return left, err
+}
+
+// lastOwned are the scopes that others need a user for.
+type lastOwned struct{ entities.Store }
+
+// LastOf lists them.
+func (m lastOwned) LastOf(ctx context.Context, id user.ID, limit int) ([]user.Left, error) {
+	last, err := m.LastOwned(ctx, id, limit)
+	left := make([]user.Left, len(last))
+	for i, s := range last {
+		left[i] = user.Left{ID: s.ID, Name: s.Name}
+	}
+	return left, err
+}
+
+// departure removes what deleted users have, with the services and stores that remove each of these things one by one. The services are asked as the user.
+type departure struct {
+	users    users.Store
+	notes    notes.Store
+	tags     filetags.Store
+	library  scores.Items
+	entities entities.Store
+	projects projects.Store
+	archives archives.Store
+	scopes   *entity.Service
+	project  *project.Service
+	scores   *score.Service
+	items    *score.Items
+	bucket   *blob.Bucket
+	streams  queue.Streams
+	traces   user.Traces // nil for none
+	now      func() time.Time
+}
+
+// soon is when a phase is asked again that waits for tasks.
+const soon = 2 * time.Second
+
+func (d departure) later() error { return &user.Later{At: d.now().Add(soon)} }
+
+// phases are the steps of an erasure. What is found by something goes before that.
+func (d departure) phases() []user.Phase {
+	phases := []user.Phase{
+		{Name: "archives", Erase: d.eraseArchives},
+		{Name: "shares", Erase: d.notes.EraseShares},
+		{Name: "received", Erase: d.notes.EraseReceived},
+		{Name: "notes", Erase: d.notes.EraseNotes},
+		{Name: "tags", Erase: func(ctx context.Context, id user.ID, _ string) (string, error) { return "", d.tags.EraseSets(ctx, id) }},
+		{Name: "scores", Erase: d.eraseScores},
+		{Name: "items", Erase: d.eraseItems},
+	}
+	phases = append(phases,
+		user.Phase{Name: "scopes", Erase: d.eraseScopes},
+		user.Phase{Name: "projects", Erase: d.eraseProjects},
+		user.Phase{Name: "mentions", Erase: d.users.EraseMentions},
+	)
+	if d.traces != nil {
+		phases = append(phases, user.Phase{Name: "traces", Erase: d.traces.EraseTraces})
+	}
+	return append(phases, user.Phase{Name: "rest", Erase: d.eraseRest})
+}
+
+// as returns a context in which services are asked as the user.
+func (departure) as(ctx context.Context, id user.ID) context.Context {
+	return viewer.With(ctx, viewer.Viewer{Identity: viewer.Identity{Issuer: string(user.RunErasure), Subject: string(id)}, UserID: id})
+}
+
+// eraseArchives removes archives, and their files when who writes one has noticed.
+func (d departure) eraseArchives(ctx context.Context, id user.ID, position string) (string, error) {
+	if position == "" {
+		if any, err := d.archives.EraseArchives(ctx, id); err != nil || !any {
+			return "files", err
+		}
+		return "files", &user.Later{At: d.now().Add(task.Lease)}
+	}
+	return "", d.eraseFiles(ctx, archive.Key(archive.ID{User: id}))
+}
+
+// eraseFiles removes the objects that have a prefix.
+func (d departure) eraseFiles(ctx context.Context, prefix string) error {
+	keys, err := d.bucket.List(ctx, prefix)
+	for _, key := range keys {
+		err = errors.Join(err, d.bucket.Delete(ctx, key))
+	}
+	return err
+}
+
+// eraseScores removes scores with their snapshots. Tasks remove what is left of them, and end the uses of their items.
+func (d departure) eraseScores(ctx context.Context, id user.ID, _ string) (string, error) {
+	ctx = d.as(ctx, id)
+	all, err := d.scores.List(ctx, id, page.Window{Limit: page.Max})
+	for _, s := range all.Items {
+		if err = errors.Join(err, domain.IgnoreMissing(d.scores.Delete(ctx, score.Delete{Score: s.Ref}))); err != nil {
+			return "", err
+		}
+		if err := d.streams.Forget(ctx, follow.Score(s.ID)); err != nil {
+			return "", err
+		}
+	}
+	if err != nil || len(all.Items) == 0 {
+		return "", err
+	}
+	return "more", nil
+}
+
+// eraseItems removes items and uploads with their files. Those that projects use are withdrawn first; a task ends these uses.
+func (d departure) eraseItems(ctx context.Context, id user.ID, _ string) (string, error) {
+	ctx = d.as(ctx, id)
+	for w := (page.Window{Limit: page.Max}); ; {
+		all, err := domain.First(d.items.ListItems(ctx, []score.ItemsRequest{{Of: score.Ref{Owner: id}, Window: w}}))
+		if err != nil {
+			return "", err
+		}
+		for _, i := range all.Items {
+			if err := d.eraseItem(ctx, i); err != nil {
+				return "", err
+			}
+		}
+		if !all.More || len(all.Positions) == 0 {
+			break
+		}
+		w.From = all.Positions[len(all.Positions)-1]
+	}
+	uploads, err := d.library.OpenUploads(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	for _, ref := range uploads {
+		if err := domain.IgnoreMissing(d.items.Abort(ctx, score.AbortUpload{Upload: ref})); err != nil {
+			return "", err
+		}
+	}
+	left, err := d.library.EraseOwner(ctx, id)
+	if err == nil && left {
+		err = d.later()
+	}
+	return "", err
+}
+
+func (d departure) eraseItem(ctx context.Context, i score.Item) error {
+	if i.Refs == 0 {
+		err := domain.IgnoreMissing(d.items.Delete(ctx, score.DeleteItem{Item: i.ItemRef}))
+		if _, used := errors.AsType[*score.ItemInUse](err); !used {
+			return err
+		}
+	}
+	if !i.Withdrawn.IsZero() {
+		return nil
+	}
+	_, err := d.items.Withdraw(ctx, score.WithdrawItem{Item: i.ItemRef})
+	return domain.IgnoreMissing(err)
+}
+
+// eraseScopes deletes scopes that have no other member, and leaves the others. Where the user is the last owner by now, another member becomes one.
+func (d departure) eraseScopes(ctx context.Context, id user.ID, _ string) (string, error) {
+	ctx = d.as(ctx, id)
+	all, err := d.entities.ListAllScopes(ctx, id, page.Window{Limit: page.Max})
+	if err != nil {
+		return "", err
+	}
+	waits := false
+	for _, s := range all.Items {
+		heir, owned, err := d.entities.Heir(ctx, id, s.ID)
+		if err != nil {
+			return "", err
+		}
+		switch {
+		case heir.User != "":
+			if !owned {
+				heir.Role = entity.OwnerRole
+				if err := d.entities.PutMember(ctx, id, heir, idempotency.Key{}); err != nil {
+					return "", err
+				}
+			}
+			err = d.entities.DeleteMember(ctx, s.ID, id, idempotency.Key{})
+		case s.Deletion.State == "":
+			_, err = d.scopes.DeleteScope(ctx, entity.DeleteScope{Scope: s.ID, Purge: true})
+			waits = true
+		default:
+			if s.Deletion.State != domain.Erasing {
+				_, err = d.scopes.PurgeDeletedScope(ctx, entity.ChangeDeletion{Scope: s.ID})
+			}
+			waits = true
+		}
+		if err := domain.IgnoreMissing(err); err != nil {
+			return "", err
+		}
+	}
+	switch {
+	case waits:
+		return "", d.later()
+	case len(all.Items) > 0:
+		return "more", nil
+	}
+	return "", nil
+}
+
+// eraseProjects does the same for projects.
+func (d departure) eraseProjects(ctx context.Context, id user.ID, _ string) (string, error) {
+	ctx = d.as(ctx, id)
+	all, err := d.projects.ListAll(ctx, id, page.Window{Limit: page.Max})
+	if err != nil {
+		return "", err
+	}
+	waits := false
+	for _, p := range all.Items {
+		wait, err := d.leaveProject(ctx, id, p)
+		if errors.Is(err, projects.ErrStale) { // somebody else was faster
+			wait, err = true, nil
+		}
+		if err := domain.IgnoreMissing(err); err != nil {
+			return "", err
+		}
+		waits = waits || wait
+	}
+	switch {
+	case waits:
+		return "", d.later()
+	case len(all.Items) > 0:
+		return "more", nil
+	}
+	return "", nil
+}
+
+// leaveProject has a user no longer be in a project, and reports whether a task is to see to that.
+func (d departure) leaveProject(ctx context.Context, id user.ID, p project.Project) (waits bool, err error) {
+	manages := p.Member.Type.May(project.Manager)
+	if s := p.Deletion.State; s == project.Deleting || s == project.Reinstating || s == project.Erasing || p.Member.Team == "" {
+		return true, nil
+	}
+	heir, managed, err := d.projects.Heir(ctx, id, p)
+	switch {
+	case err != nil:
+		return false, err
+	case p.Deletion.State == project.Deleted && manages && !managed: // nobody else can bring it back
+		_, err = d.project.PurgeDeleted(ctx, project.ChangeDeletion{ID: p.ID})
+		return true, err
+	case p.Deletion.State == project.Deleted:
+		return false, d.projects.LeaveDeleted(ctx, p)
+	case heir.User == "":
+		_, err = d.project.Delete(ctx, project.Delete{ID: p.ID, Purge: true})
+		return true, err
+	case manages && !managed:
+		heir.Team, heir.Type = p.Member.Team, p.Member.Type
+		if err := d.projects.PutMember(ctx, id, heir, idempotency.Key{}); err != nil {
+			return false, err
+		}
+	}
+	return false, d.project.RemoveMember(ctx, project.RemoveMember{Project: p.ID, User: id})
+}
+
+// eraseRest removes what is counted of a user and the stream of events, when tasks that are about the user have ended.
+func (d departure) eraseRest(ctx context.Context, id user.ID, _ string) (string, error) {
+	working, err := d.users.AnyTaskOf(ctx, string(id), user.RunErasure)
+	if err != nil {
+		return "", err
+	}
+	if working {
+		return "", d.later()
+	}
+	for _, a := range allowances() {
+		if err := d.users.ForgetTally(ctx, dynamo.Allowed{Kind: a.Kind, Of: string(id)}); err != nil {
+			return "", err
+		}
+	}
+	if err := d.streams.Forget(ctx, follow.NotesOf(id)); err != nil {
+		return "", fault.Wrap(fault.Unavailable, err, "the events of the user could not be removed")
+	}
+	return "", nil
+}

@@ -1,0 +1,26 @@
+package user_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/internal/user"
+)
+
+func TestPseudonyms(t *testing.T) {
+	t.Parallel()
+	one, other := user.Pseudonym(uuid.New()), user.Pseudonym(uuid.New())
+	assert.NotEqual(t, one, other)
+	for _, id := range []user.ID{one, other, user.Erased} {
+		assert.True(t, user.IsErased(id))
+		parsed, err := uuid.Parse(string(id))
+		require.NoError(t, err)
+		assert.Equal(t, string(id), parsed.String())
+	}
+	for _, id := range []user.ID{"", "ada", user.ID(uuid.NewString()), user.ID(uuid.Must(uuid.NewV7()).String())} {
+		assert.False(t, user.IsErased(id), id)
+	}
+}
