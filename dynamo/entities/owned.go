@@ -1,17 +1,23 @@
 package entities
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/taggie/taggie/dynamo"
+	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/entity"
+	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
 )
 
-// LastOwned lists up to so many scopes that have other members, and of which nobody but the user is an owner, by id.
+// LastOwned lists up to so many scopes that have other members who are present, and of which nobody who is present but the user is an owner, by id. Who is deleted
+// counts neither as a member nor as an owner.
 //
-// Index: primary. Key: as ListScopes; then _subject_key = taggie:Scope:<scope> AND begins_with(_predicate_key, member:0000000000000000:User:) of each scope
-// that the user owns. Cost: that of ListScopes for each 100 scopes, and 1 Query for each that the user owns.
+// Index: primary. Key: as ListScopes; then as Others of each scope that the user owns. Cost: that of ListScopes for each 100 scopes, and that of Others for each
+// that the user owns.
 func (db Store) LastOwned(ctx context.Context, user entity.UserID, limit int) ([]entity.Scope, error) {
 	var last []entity.Scope
 	for w := (page.Window{Limit: ownedAtOnce}); ; {
@@ -19,15 +25,19 @@ func (db Store) LastOwned(ctx context.Context, user entity.UserID, limit int) ([
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range mine.Items {
-			if s.Role != entity.OwnerRole {
-				continue
+		needed := make([]bool, len(mine.Items))
+		if err := errors.Join(db.Each(len(mine.Items), func(i int) error {
+			if mine.Items[i].Role != entity.OwnerRole {
+				return nil
 			}
-			heir, owned, err := db.Heir(ctx, user, s.ID)
-			if err != nil {
-				return nil, err
-			}
-			if heir.User != "" && !owned {
+			others, err := db.Others(ctx, user, mine.Items[i].ID)
+			needed[i] = others.Heir.User != "" && !others.Managed
+			return err
+		})...); err != nil {
+			return nil, err
+		}
+		for i, s := range mine.Items {
+			if needed[i] {
 				last = append(last, s)
 			}
 			if len(last) == limit {
@@ -44,26 +54,71 @@ func (db Store) LastOwned(ctx context.Context, user entity.UserID, limit int) ([
 // ownedAtOnce is how many scopes are read together.
 const ownedAtOnce = 100
 
-// Heir returns who of those with the highest role has been a member of a scope for longest besides a user, nobody where there is no other member, and whether there is
-// another owner.
+// Others tells who is in a scope besides a user: of those with the highest role, who has been a member for longest inherits first.
 //
-// Index: primary. Key: _subject_key = taggie:Scope:<scope> AND begins_with(_predicate_key, member:0000000000000000:User:). Cost: 1 Query.
-func (db Store) Heir(ctx context.Context, user entity.UserID, scope string) (heir entity.Member, owned bool, err error) {
+// Index: primary. Key: _subject_key = taggie:Scope:<scope> AND begins_with(_predicate_key, member:0000000000000000:User:); PK = USER#<user_id> AND
+// SK = PROFILE of each. Cost: 1 Query and ⌈n/100⌉ BatchGetItem for n other members.
+func (db Store) Others(ctx context.Context, user entity.UserID, scope string) (users.Others[entity.Member], error) {
+	members, err := db.allMembers(ctx, scope, func(m entity.Member) bool { return m.User != user })
+	if err != nil {
+		return users.Others[entity.Member]{}, err
+	}
+	slices.SortStableFunc(members, func(a, b entity.Member) int { return cmp.Or(cmp.Compare(b.Role, a.Role), a.AddedAt.Compare(b.AddedAt)) })
+	return users.OthersOf(ctx, db.DB, members, func(m entity.Member) entity.UserID { return m.User }, func(m entity.Member) bool { return owners(m.Role) > 0 })
+}
+
+// allMembers reads those members of a scope that are wanted.
+func (db Store) allMembers(ctx context.Context, scope string, wanted func(entity.Member) bool) (all []entity.Member, err error) {
 	s := dynamo.Span{Table: dynamo.RelationshipEntries, PK: RelationKey(scopeMember(scope, "")).PK}
 	s.Low, s.High = dynamo.Prefixed(scopeMemberKey(scope, "").SK)
 	_, err = db.Query(ctx, s, func(row dynamo.Item) (bool, error) {
 		var m entity.Member
 		err := decodeScopeMember(row, &m)
-		if m.User == user {
-			return true, err
+		if wanted(m) {
+			all = append(all, m)
 		}
-		if heir.User == "" || m.Role > heir.Role || m.Role == heir.Role && m.AddedAt.Before(heir.AddedAt) {
-			heir = m
-		}
-		owned = owned || m.Role == entity.OwnerRole
 		return true, err
 	})
-	return heir, owned, err
+	return all, err
+}
+
+// ownedByOthers are the conditions that a scope keeps an owner besides one who leaves or owns it no more: see [users.Store.Witness].
+// [entity.ErrLastOwner] when it does not.
+func (db Store) ownedByOthers(ctx context.Context, scope string, leaving entity.UserID) ([]dynamo.Action, error) {
+	left, err := db.allMembers(ctx, scope, func(m entity.Member) bool { return owners(m.Role) > 0 && m.User != leaving })
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]entity.UserID, len(left))
+	for i, m := range left {
+		ids[i] = m.User
+	}
+	who, stays, found, err := users.Store{DB: db.DB}.Witness(ctx, ids, []entity.UserID{leaving}, errMemberChanged)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, entity.ErrLastOwner
+	}
+	owns := dynamo.Action{Table: dynamo.RelationshipEntries, Key: scopeMemberKey(scope, left[who].User)}
+	owns.Condition, owns.Names, owns.Values, owns.Failed = asMember(left[who])
+	return []dynamo.Action{stays, owns}, nil
+}
+
+// Inherit makes a member, who must be as they were read, an owner. It reports whether nothing had changed.
+//
+// Index: primary. Key: _subject_key = taggie:Scope:<scope> AND _predicate_key = member:0000000000000000:User:<user> on condition of its role; the row of the
+// scope; on condition that USER#<user>/PROFILE is not deleted. Cost: 1 TransactWriteItems of 3 rows.
+func (db Store) Inherit(ctx context.Context, heir entity.Member) (bool, error) {
+	after := heir
+	after.Role = entity.OwnerRole
+	put := dynamo.Action{Table: dynamo.RelationshipEntries, Item: scopeMemberRow(after)}
+	put.Condition, put.Names, put.Values, put.Failed = asMember(heir)
+	err := db.Transact(ctx, []dynamo.Action{put, countMembers(heir.Scope, 0, 1), users.There(heir.User, errMemberChanged)}, idempotency.Key{})
+	if errors.Is(err, errMemberChanged) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // ListAllScopes lists the scopes of which a user is a member, by id, also those that are deleted.

@@ -35,9 +35,9 @@ func (db Store) MemberByID(ctx context.Context, scope string, user entity.UserID
 // Index: primary. Key: _subject_key = taggie:Scope:<scope> AND _predicate_key = member:0000000000000000:User:<user>;
 // _subject_key = taggie:User:<user> AND _predicate_key = scope:0000000000000000:Scope:<scope>; the row of the scope; on condition
 // that USER#<user>/PROFILE exists and USER#<user>/BLOCKED#<by> does not. Cost: 1 GetItem and 1 TransactWriteItems of 5 rows; of 1 or 2 for another
-// role.
+// role; where an owner gets another role, 1 Query and 1 BatchGetItem more, on condition of an owner who stays.
 func (db Store) PutMember(ctx context.Context, by entity.UserID, m entity.Member, once idempotency.Key) error {
-	return db.changeMember(ctx, m.Scope, m.User, once, func(is *entity.Member) []dynamo.Action {
+	return db.changeMember(ctx, m.Scope, m.User, once, func(is *entity.Member) ([]dynamo.Action, error) {
 		switch {
 		case is == nil:
 			return []dynamo.Action{
@@ -46,9 +46,9 @@ func (db Store) PutMember(ctx context.Context, by entity.UserID, m entity.Member
 				userExists(m.User),
 				users.NotBlocked(by, m.User, &entity.UnknownUser{}),
 				{Table: dynamo.RelationshipEntries, Item: RelationRow(scopeOf(m.User, m.Scope), m.AddedAt, nil)},
-			}
+			}, nil
 		case is.Role == m.Role:
-			return nil
+			return nil, nil
 		}
 		put := dynamo.Action{Table: dynamo.RelationshipEntries, Item: scopeMemberRow(m)}
 		put.Condition, put.Names, put.Values, put.Failed = asMember(*is)
@@ -56,41 +56,53 @@ func (db Store) PutMember(ctx context.Context, by entity.UserID, m entity.Member
 		if more := owners(m.Role) - owners(is.Role); more != 0 {
 			actions = append(actions, countMembers(m.Scope, 0, more))
 		}
-		return actions
+		if owners(is.Role) == 0 {
+			return actions, nil
+		}
+		stays, err := db.ownedByOthers(ctx, m.Scope, m.User)
+		return append(actions, stays...), err
 	})
 }
 
 // DeleteMember removes the membership in both directions, if there is one, on condition that an owner stays.
 //
-// Index: primary. Key: as PutMember. Cost: 1 GetItem and 1 TransactWriteItems of 3 rows; none where there is no membership.
+// Index: primary. Key: as PutMember. Cost: 1 GetItem and 1 TransactWriteItems of 3 rows; none where there is no membership. For an owner 1 Query
+// and 1 BatchGetItem more, on condition of an owner who stays.
 func (db Store) DeleteMember(ctx context.Context, scope string, user entity.UserID, once idempotency.Key) error {
-	return db.changeMember(ctx, scope, user, once, func(is *entity.Member) []dynamo.Action {
+	return db.changeMember(ctx, scope, user, once, func(is *entity.Member) ([]dynamo.Action, error) {
 		if is == nil {
-			return nil
+			return nil, nil
 		}
 		remove := dynamo.Action{Table: dynamo.RelationshipEntries, Key: scopeMemberKey(scope, user), Remove: true}
 		remove.Condition, remove.Names, remove.Values, remove.Failed = asMember(*is)
-		return []dynamo.Action{
+		actions := []dynamo.Action{
 			remove,
 			countMembers(scope, -1, -owners(is.Role)),
 			{Table: dynamo.RelationshipEntries, Key: RelationKey(scopeOf(user, scope)), Remove: true},
 		}
+		if owners(is.Role) == 0 {
+			return actions, nil
+		}
+		stays, err := db.ownedByOthers(ctx, scope, user)
+		return append(actions, stays...), err
 	})
 }
 
 // changeMember reads a membership, nil for none, and carries out what follows on condition that it still is the same.
-func (db Store) changeMember(ctx context.Context, scope string, user entity.UserID, once idempotency.Key, change func(is *entity.Member) []dynamo.Action) error {
+func (db Store) changeMember(ctx context.Context, scope string, user entity.UserID, once idempotency.Key, change func(is *entity.Member) ([]dynamo.Action, error)) error {
 	for range retry.Until(ctx) {
-		var err error
 		var is entity.Member
-		there, failed := db.Get(ctx, dynamo.RelationshipEntries, scopeMemberKey(scope, user), func(item dynamo.Item) error { return decodeScopeMember(item, &is) })
-		switch {
-		case failed != nil:
-			return failed
-		case there:
-			err = db.Transact(ctx, change(&is), once)
-		default:
-			err = db.Transact(ctx, change(nil), once)
+		there, err := db.Get(ctx, dynamo.RelationshipEntries, scopeMemberKey(scope, user), func(item dynamo.Item) error { return decodeScopeMember(item, &is) })
+		if err != nil {
+			return err
+		}
+		before := &is
+		if !there {
+			before = nil
+		}
+		actions, err := change(before)
+		if err == nil {
+			err = db.Transact(ctx, actions, once)
 		}
 		if !errors.Is(err, errMemberChanged) {
 			return err

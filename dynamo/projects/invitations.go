@@ -160,7 +160,7 @@ func (db Store) AcceptInvitation(ctx context.Context, id project.InvitationID, m
 			},
 			useInvitation(id, m),
 			team,
-			{Table: dynamo.NotesTable, Key: users.ProfileKey(m.User), Condition: "attribute_exists(PK)", Failed: func(dynamo.Attrs) error { return &project.UnknownUser{} }},
+			users.There(m.User, &project.UnknownUser{}),
 			{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(projectOf(m.User, m.Project), m.AddedAt, nil)},
 		}
 		err = db.Transact(ctx, append(actions, counted(m.Project, 1, managers(m))...), once)

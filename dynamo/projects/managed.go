@@ -2,19 +2,23 @@ package projects
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/entities"
+	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
 )
 
-// LastManaged lists up to so many projects that have other members, and of which nobody but the user is a manager, by id.
+// LastManaged lists up to so many projects that have other members who are present, and of which nobody who is present but the user is a manager, by id. Who
+// is deleted counts neither as a member nor as a manager.
 //
-// Index: primary. Key: as ListProjects; then _subject_key = <project>:Project:<project> AND begins_with(_predicate_key, member:) of each project that the user
-// manages. Cost: that of ListProjects for each 100 projects, and 1 Query for each that the user manages.
+// Index: primary. Key: as ListProjects; then as Others of each project that the user manages. Cost: that of ListProjects for each 100 projects, and that of
+// Others for each that the user manages.
 func (db Store) LastManaged(ctx context.Context, user project.UserID, limit int) ([]project.Project, error) {
 	var last []project.Project
 	for w := (page.Window{Limit: managedAtOnce}); ; {
@@ -22,15 +26,19 @@ func (db Store) LastManaged(ctx context.Context, user project.UserID, limit int)
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range mine.Items {
-			if !p.Member.Type.May(project.Manager) {
-				continue
+		needed := make([]bool, len(mine.Items))
+		if err := errors.Join(db.Each(len(mine.Items), func(i int) error {
+			if managers(mine.Items[i].Member) == 0 {
+				return nil
 			}
-			heir, managed, err := db.Heir(ctx, user, p)
-			if err != nil {
-				return nil, err
-			}
-			if heir.User != "" && !managed {
+			others, err := db.Others(ctx, user, mine.Items[i])
+			needed[i] = others.Heir.User != "" && !others.Managed
+			return err
+		})...); err != nil {
+			return nil, err
+		}
+		for i, p := range mine.Items {
+			if needed[i] {
 				last = append(last, p)
 			}
 			if len(last) == limit {
@@ -47,28 +55,85 @@ func (db Store) LastManaged(ctx context.Context, user project.UserID, limit int)
 // managedAtOnce is how many projects are read together.
 const managedAtOnce = 100
 
-// Heir returns who has been a member of a project for longest besides a user, nobody where there is no other member, and whether there is another manager. Those
-// of a deleted project are its former members.
+// Others tells who is in a project besides a user: who has been a member for longest inherits first. Those of a deleted project are its former members.
 //
-// Index: primary. Key: _subject_key = <project>:Project:<project> AND begins_with(_predicate_key, member:) or former:. Cost: 1 Query.
-func (db Store) Heir(ctx context.Context, user project.UserID, p project.Project) (heir project.Member, managed bool, err error) {
+// Index: primary. Key: _subject_key = <project>:Project:<project> AND begins_with(_predicate_key, member:) or former:; PK = USER#<user_id> AND
+// SK = PROFILE of each. Cost: 1 Query and ⌈n/100⌉ BatchGetItem for n other members.
+func (db Store) Others(ctx context.Context, user project.UserID, p project.Project) (users.Others[project.Member], error) {
 	predicate := "member"
 	if p.Deletion.State != "" {
 		predicate = "former"
 	}
-	_, err = db.Query(ctx, LinksOf(ProjectID(p.ID), predicate), func(row dynamo.Item) (bool, error) {
+	members, err := db.allMembers(ctx, p.ID, predicate, func(m project.Member) bool { return m.User != user })
+	if err != nil {
+		return users.Others[project.Member]{}, err
+	}
+	slices.SortStableFunc(members, func(a, b project.Member) int { return a.AddedAt.Compare(b.AddedAt) })
+	return users.OthersOf(ctx, db.DB, members, func(m project.Member) project.UserID { return m.User }, func(m project.Member) bool { return managers(m) > 0 })
+}
+
+// allMembers reads those members, or former members, of a project that are wanted.
+func (db Store) allMembers(ctx context.Context, id project.ID, predicate string, wanted func(project.Member) bool) (all []project.Member, err error) {
+	_, err = db.Query(ctx, LinksOf(ProjectID(id), predicate), func(row dynamo.Item) (bool, error) {
 		var m project.Member
 		err := DecodeProjectMember(row, &m)
-		if m.User == "" || m.User == user {
-			return true, err
+		if m.User != "" && wanted(m) {
+			all = append(all, m)
 		}
-		if heir.User == "" || m.AddedAt.Before(heir.AddedAt) {
-			heir = m
-		}
-		managed = managed || m.Type.May(project.Manager)
 		return true, err
 	})
-	return heir, managed, err
+	return all, err
+}
+
+// managedByOthers are the conditions that a project keeps a manager besides those who leave or manage it no more: see [users.Store.Witness].
+// [project.ErrLastManager] when it does not.
+func (db Store) managedByOthers(ctx context.Context, id project.ID, leaving ...project.UserID) ([]dynamo.Action, error) {
+	left, err := db.allMembers(ctx, id, "member", func(m project.Member) bool { return managers(m) > 0 && !slices.Contains(leaving, m.User) })
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]project.UserID, len(left))
+	for i, m := range left {
+		ids[i] = m.User
+	}
+	who, stays, found, err := users.Store{DB: db.DB}.Witness(ctx, ids, leaving, ErrStale)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, db.unmanaged(ctx, id)
+	}
+	manages := dynamo.Action{Table: dynamo.RelationshipEntries, Key: ProjectMemberKey(id, left[who].User), Failed: stale}
+	sameMember(&manages, left[who])
+	return []dynamo.Action{stays, manages}, nil
+}
+
+// unmanaged says why nobody would manage a project: those of one that is being brought back are not all members yet.
+func (db Store) unmanaged(ctx context.Context, id project.ID) error {
+	found, errs := db.ProjectsByID(ctx, "", []project.ID{id})
+	switch {
+	case errs != nil && errs[0] != nil:
+		return errs[0]
+	case found[0].Deletion.State == "":
+		return project.ErrLastManager
+	case found[0].Deletion.State == project.Reinstating:
+		return ErrStale
+	}
+	return fault.New(fault.NotFound, noSuchProject)
+}
+
+// Inherit moves a member, who must be as they were read, to a team of managers. [ErrStale] when something has changed.
+//
+// Index: primary. Key: <project>:Project:<project>/member:0:User:<user> on condition that it is as it was read; the counters of
+// <project>/<project>:Project; on condition that USER#<user>/PROFILE is not deleted, and that <team>/<project>:Team is there. Cost: 1 TransactWriteItems of 4 rows.
+func (db Store) Inherit(ctx context.Context, heir project.Member, team string) error {
+	after := heir
+	after.Team, after.Type = team, project.Manager
+	row := dynamo.Action{Table: dynamo.RelationshipEntries, Item: projectMemberRow(after), Failed: stale}
+	sameMember(&row, heir)
+	into := hasTeam(after)
+	into.Failed = stale
+	return db.Transact(ctx, append([]dynamo.Action{row, into, users.There(heir.User, ErrStale)}, counted(heir.Project, 0, managers(after)-managers(heir))...), idempotency.Key{})
 }
 
 // ListAll lists all projects that a user is in, by id: those of which the user is a member, and those that are deleted, with the former membership.

@@ -67,7 +67,7 @@ func (db Store) ListMembers(ctx context.Context, id project.ID, team string, w p
 // Index: primary. Key: <project>:Project:<project>/member:0:User:<user> on condition that it is as it was read;
 // taggie:User:<user>/project:0:Project:<project>; the counters of <project>/<project>:Project; on condition that
 // USER#<user>/PROFILE and <team>/<project>:Team exist, and that USER#<user>/BLOCKED#<by> does not. Cost: 1 BatchGetItem and
-// 1 TransactWriteItems of up to 6 rows.
+// 1 TransactWriteItems of up to 6 rows; where a manager becomes another member, 1 Query and 1 BatchGetItem more, on condition of a manager who stays.
 func (db Store) PutMember(ctx context.Context, by project.UserID, m project.Member, once idempotency.Key) error {
 	return db.UntilSettled(ctx, func() error {
 		before, there, err := db.member(ctx, m.Project, m.User)
@@ -81,7 +81,11 @@ func (db Store) PutMember(ctx context.Context, by project.UserID, m project.Memb
 		team := hasTeam(m)
 		if there {
 			sameMember(&row, before)
-			return db.Transact(ctx, append([]dynamo.Action{row, team}, counted(m.Project, 0, managers(m)-managers(before))...), once)
+			change, err := db.counting(ctx, m.Project, 0, managers(m)-managers(before), m.User)
+			if err != nil {
+				return err
+			}
+			return db.Transact(ctx, append([]dynamo.Action{row, team}, change...), once)
 		}
 		row.Condition, row.Names = "attribute_not_exists(#subject)", map[string]string{"#subject": "_subject_key"}
 		actions := []dynamo.Action{row,
@@ -98,7 +102,7 @@ func (db Store) PutMember(ctx context.Context, by project.UserID, m project.Memb
 //
 // Index: primary. Key: <project>:Project:<project>/member:0:User:<user> on condition that it is as it was read;
 // taggie:User:<user>/project:0:Project:<project>; the counters of <project>/<project>:Project. Cost: 1 BatchGetItem and
-// 1 TransactWriteItems of 3 rows.
+// 1 TransactWriteItems of 3 rows; for a manager 1 Query and 1 BatchGetItem more, on condition of a manager who stays.
 func (db Store) DeleteMember(ctx context.Context, id project.ID, user project.UserID, once idempotency.Key) error {
 	return db.UntilSettled(ctx, func() error {
 		before, there, err := db.member(ctx, id, user)
@@ -111,7 +115,11 @@ func (db Store) DeleteMember(ctx context.Context, id project.ID, user project.Us
 		row := dynamo.Action{Table: dynamo.RelationshipEntries, Key: ProjectMemberKey(id, user), Remove: true, Failed: stale}
 		sameMember(&row, before)
 		actions := []dynamo.Action{row, {Table: dynamo.RelationshipEntries, Key: entities.RelationKey(projectOf(user, id)), Remove: true}}
-		return db.Transact(ctx, append(actions, counted(id, -1, -managers(before))...), once)
+		change, err := db.counting(ctx, id, -1, -managers(before), user)
+		if err != nil {
+			return err
+		}
+		return db.Transact(ctx, append(actions, change...), once)
 	})
 }
 
@@ -146,6 +154,16 @@ func managers(m project.Member) int {
 		return 1
 	}
 	return 0
+}
+
+// counting is [counted], with the condition that a manager stays who is not deleted, if some leave.
+func (db Store) counting(ctx context.Context, id project.ID, members, managers int, leaving ...project.UserID) ([]dynamo.Action, error) {
+	actions := counted(id, members, managers)
+	if managers >= 0 {
+		return actions, nil
+	}
+	stays, err := db.managedByOthers(ctx, id, leaving...)
+	return append(actions, stays...), err
 }
 
 // counted changes how many members and managers a project has: never more than the bound, never no manager.

@@ -84,7 +84,7 @@ func (db Store) PutTeam(ctx context.Context, t project.Team, create bool, once i
 //
 // Index: primary. Key: <project>/<project>:TeamList on condition of its version; <team>/<project>:Team, and that of the team to which members move on condition that
 // it is there; then as in EmptyTeam. Cost: 2 BatchGetItem, 1 Query per 100 to 500 members of the project until it is known who is in the team, and 1
-// TransactWriteItems of up to 84 rows and the tasks.
+// TransactWriteItems of up to 86 rows and the tasks; where managers manage no more, 1 Query and 1 BatchGetItem more.
 func (db Store) DeleteTeam(ctx context.Context, t project.Team, follow []task.Task, once idempotency.Key) (moved []project.Member, more bool, err error) {
 	err = db.UntilSettled(ctx, func() error {
 		lists, errs := db.lists(ctx, []entity.ID{listID(t.Project, teamList)})
@@ -118,7 +118,7 @@ func (db Store) DeleteTeam(ctx context.Context, t project.Team, follow []task.Ta
 // Index: primary. Key: _subject_key = <project>:Project:<project> AND begins_with(_predicate_key, member:); of each member
 // <project>:Project:<project>/member:0:User:<user> on condition that it is as it was read, and, if they leave, taggie:User:<user>/project:0:Project:<project>; the
 // counters of <project>/<project>:Project; the team to which they move on condition that it is there.
-// Cost: 1 Query per 100 to 500 members of the project until enough are found, and 1 TransactWriteItems of up to 82 rows.
+// Cost: 1 Query per 100 to 500 members of the project until enough are found, and 1 TransactWriteItems of up to 84 rows.
 func (db Store) EmptyTeam(ctx context.Context, t project.Team) (moved []project.Member, err error) {
 	err = db.UntilSettled(ctx, func() error {
 		var actions []dynamo.Action
@@ -167,7 +167,12 @@ func (db Store) emptied(ctx context.Context, t project.Team) (moved []project.Me
 	if !leave {
 		actions = append(actions, hasTeam(project.Member{Project: t.Project, Team: into.ID, Type: into.Type}))
 	}
-	return moved, found.More, append(actions, counted(t.Project, members, managing)...), nil
+	leaving := make([]project.UserID, len(moved))
+	for i, m := range moved {
+		leaving[i] = m.User
+	}
+	change, err := db.counting(ctx, t.Project, members, managing, leaving...)
+	return moved, found.More, append(actions, change...), err
 }
 
 // teamNow reads a team.

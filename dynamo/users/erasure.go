@@ -42,9 +42,12 @@ func (db Store) PutProgress(ctx context.Context, id user.ID, p user.Progress) er
 }
 
 // erasing is the condition that a user is being erased.
-func erasing(id user.ID, failed error) dynamo.Action {
-	return dynamo.Action{Table: dynamo.NotesTable, Key: ProfileKey(id), Condition: "deletion = :erasing",
-		Values: dynamo.Attrs{":erasing": dynamo.Str(string(domain.Erasing))}, Failed: func(dynamo.Attrs) error { return failed }}
+func erasing(id user.ID, failed error) dynamo.Action { return inState(id, domain.Erasing, failed) }
+
+// inState is the condition that the deletion of a user stands at a state.
+func inState(id user.ID, state domain.DeletionState, failed error) dynamo.Action {
+	return dynamo.Action{Table: dynamo.NotesTable, Key: ProfileKey(id), Condition: "deletion = :state",
+		Values: dynamo.Attrs{":state": dynamo.Str(string(state))}, Failed: func(dynamo.Attrs) error { return failed }}
 }
 
 // EraseMentions removes what names a user in the partitions of others, and by what the user signed in: identities with what their idempotency keys

@@ -192,7 +192,7 @@ func (d departure) eraseItem(ctx context.Context, i score.Item) error {
 	return domain.IgnoreMissing(err)
 }
 
-// eraseScopes deletes scopes that have no other member, and leaves the others. Where the user is the last owner by now, another member becomes one.
+// eraseScopes takes a user out of all scopes. A scope without an owner who is left is removed, unless members are: then one of them becomes the owner.
 func (d departure) eraseScopes(ctx context.Context, id user.ID, _ string) (string, error) {
 	ctx = d.as(ctx, id)
 	all, err := d.entities.ListAllScopes(ctx, id, page.Window{Limit: page.Max})
@@ -201,39 +201,39 @@ func (d departure) eraseScopes(ctx context.Context, id user.ID, _ string) (strin
 	}
 	waits := false
 	for _, s := range all.Items {
-		heir, owned, err := d.entities.Heir(ctx, id, s.ID)
-		if err != nil {
+		wait, err := d.leaveScope(ctx, id, s)
+		if err != nil && !fault.Is(err, fault.NotFound) {
 			return "", err
 		}
+		waits = waits || wait || err != nil // what is gone is listed for a moment
+	}
+	return d.goOn(len(all.Items), waits)
+}
+
+// leaveScope has a user no longer be in a scope, and reports whether that is still to come.
+func (d departure) leaveScope(ctx context.Context, id user.ID, s entity.Scope) (waits bool, err error) {
+	if s.Deletion.State == domain.Erasing {
+		return true, nil
+	}
+	if s.Role == entity.OwnerRole {
+		others, err := d.entities.Others(ctx, id, s.ID)
 		switch {
-		case heir.User != "":
-			if !owned {
-				heir.Role = entity.OwnerRole
-				if err := d.entities.PutMember(ctx, id, heir, idempotency.Key{}); err != nil {
-					return "", err
-				}
-			}
-			err = d.entities.DeleteMember(ctx, s.ID, id, idempotency.Key{})
-		case s.Deletion.State == "":
+		case err != nil:
+			return false, err
+		case others.Managed, others.Awaited && (others.Heir.User == "" || s.Deletion.State != ""):
+		case s.Deletion.State != "": // nobody else can bring it back
+			_, err = d.scopes.PurgeDeletedScope(ctx, entity.ChangeDeletion{Scope: s.ID})
+			return true, err
+		case others.Heir.User == "":
 			_, err = d.scopes.DeleteScope(ctx, entity.DeleteScope{Scope: s.ID, Purge: true})
-			waits = true
+			return true, err
 		default:
-			if s.Deletion.State != domain.Erasing {
-				_, err = d.scopes.PurgeDeletedScope(ctx, entity.ChangeDeletion{Scope: s.ID})
+			if is, err := d.entities.Inherit(ctx, others.Heir); err != nil || !is {
+				return true, err
 			}
-			waits = true
-		}
-		if err := domain.IgnoreMissing(err); err != nil {
-			return "", err
 		}
 	}
-	switch {
-	case waits:
-		return "", d.later()
-	case len(all.Items) > 0:
-		return "more", nil
-	}
-	return "", nil
+	return false, d.entities.DeleteMember(ctx, s.ID, id, idempotency.Key{})
 }
 
 // eraseProjects does the same for projects.
@@ -246,48 +246,53 @@ func (d departure) eraseProjects(ctx context.Context, id user.ID, _ string) (str
 	waits := false
 	for _, p := range all.Items {
 		wait, err := d.leaveProject(ctx, id, p)
-		if errors.Is(err, projects.ErrStale) { // somebody else was faster
-			wait, err = true, nil
-		}
-		if err := domain.IgnoreMissing(err); err != nil {
+		missed := errors.Is(err, projects.ErrStale) || fault.Is(err, fault.NotFound) // somebody else was faster
+		if err != nil && !missed {
 			return "", err
 		}
-		waits = waits || wait
+		waits = waits || wait || missed
 	}
-	switch {
-	case waits:
-		return "", d.later()
-	case len(all.Items) > 0:
-		return "more", nil
-	}
-	return "", nil
+	return d.goOn(len(all.Items), waits)
 }
 
-// leaveProject has a user no longer be in a project, and reports whether a task is to see to that.
+// leaveProject has a user no longer be in a project, and reports whether that is still to come.
 func (d departure) leaveProject(ctx context.Context, id user.ID, p project.Project) (waits bool, err error) {
-	manages := p.Member.Type.May(project.Manager)
 	if s := p.Deletion.State; s == project.Deleting || s == project.Reinstating || s == project.Erasing || p.Member.Team == "" {
 		return true, nil
 	}
-	heir, managed, err := d.projects.Heir(ctx, id, p)
-	switch {
-	case err != nil:
-		return false, err
-	case p.Deletion.State == project.Deleted && manages && !managed: // nobody else can bring it back
-		_, err = d.project.PurgeDeleted(ctx, project.ChangeDeletion{ID: p.ID})
-		return true, err
-	case p.Deletion.State == project.Deleted:
-		return false, d.projects.LeaveDeleted(ctx, p)
-	case heir.User == "":
-		_, err = d.project.Delete(ctx, project.Delete{ID: p.ID, Purge: true})
-		return true, err
-	case manages && !managed:
-		heir.Team, heir.Type = p.Member.Team, p.Member.Type
-		if err := d.projects.PutMember(ctx, id, heir, idempotency.Key{}); err != nil {
+	if p.Member.Type.May(project.Manager) {
+		others, err := d.projects.Others(ctx, id, p)
+		switch {
+		case err != nil:
 			return false, err
+		case others.Managed, others.Awaited && (others.Heir.User == "" || p.Deletion.State != ""):
+		case p.Deletion.State != "": // nobody else can bring it back
+			_, err = d.project.PurgeDeleted(ctx, project.ChangeDeletion{ID: p.ID})
+			return true, err
+		case others.Heir.User == "":
+			_, err = d.project.Delete(ctx, project.Delete{ID: p.ID, Purge: true})
+			return true, err
+		default:
+			if err := d.projects.Inherit(ctx, others.Heir, p.Member.Team); err != nil {
+				return false, err
+			}
 		}
 	}
+	if p.Deletion.State != "" {
+		return false, d.projects.LeaveDeleted(ctx, p)
+	}
 	return false, d.project.RemoveMember(ctx, project.RemoveMember{Project: p.ID, User: id})
+}
+
+// goOn returns how a phase goes on that takes a page of things at a time: later if some of them need others to end first.
+func (d departure) goOn(things int, waits bool) (string, error) {
+	switch {
+	case waits:
+		return "", d.later()
+	case things > 0:
+		return "more", nil
+	}
+	return "", nil
 }
 
 // eraseRest removes what is counted of a user and the stream of events, when tasks that are about the user have ended.
