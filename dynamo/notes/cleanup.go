@@ -62,41 +62,46 @@ var errUndeleted = errors.New("the note was undeleted")
 
 // CleanUp removes what is left of a deleted note: first it marks the tombstone, from when on the deletion cannot be undone,
 // then it removes shares and versions, then the tombstone or, the first time, only its own order in favour of a later one,
-// because GSI2 may not yet have shown every share.
+// because GSI2 may not yet have shown every share. Of a tombstone that somebody else removed meanwhile nothing is written.
 //
 // Index: GSI2, eventually consistent. Key: GSI2PK = NOTE#<id> AND begins_with(GSI2SK, SHARED#). Index: primary. Key:
 // PK = NOTE_HISTORY#<id>. Cost: 1 Query per 100 rows or megabyte of shares and of versions, ⌈rows/25⌉ BatchWriteItem,
-// 2 TransactWriteItems.
+// 2 TransactWriteItems, 1 more where the tombstone is gone.
 func (db Store) CleanUp(ctx context.Context, c note.Cleanup, next time.Time) error {
 	// The order may be another one meanwhile: of a later deletion of the same note.
 	order := dynamo.Action{Table: dynamo.NotesTable, Key: cleanupKey(c), Remove: true, Condition: "attribute_not_exists(PK) OR deleted_at = :at",
 		Values: dynamo.Attrs{":at": dynamo.Str(keys.Instant(c.DeletedAt))}, Failed: func(dynamo.Attrs) error { return errUndeleted }}
-	err := db.Transact(ctx, []dynamo.Action{{
-		Table: dynamo.NotesTable, Key: tombstoneKey(c.Owner, c.Note), Update: "SET cleaning = :yes",
-		Condition: "deleted_at = :at", Values: dynamo.Attrs{":yes": dynamo.Number(1), ":at": dynamo.Str(keys.Instant(c.DeletedAt))},
-		Failed: func(dynamo.Attrs) error { return errUndeleted },
-	}}, idempotency.Key{})
+	tombstone := dynamo.Action{Table: dynamo.NotesTable, Key: tombstoneKey(c.Owner, c.Note), Condition: "deleted_at = :at",
+		Values: dynamo.Attrs{":at": dynamo.Str(keys.Instant(c.DeletedAt))}, Failed: func(dynamo.Attrs) error { return errUndeleted }}
+	err := db.cleanUp(ctx, c, next, order, tombstone)
 	if errors.Is(err, errUndeleted) {
 		if err = db.Transact(ctx, []dynamo.Action{order}, idempotency.Key{}); errors.Is(err, errUndeleted) {
 			err = nil
 		}
-		return err
 	}
-	if err != nil {
+	return err
+}
+
+// cleanUp carries out an order; errUndeleted when its tombstone is not there.
+func (db Store) cleanUp(ctx context.Context, c note.Cleanup, next time.Time, order, tombstone dynamo.Action) error {
+	mark := tombstone
+	mark.Update, mark.Values = "SET cleaning = :yes", dynamo.Attrs{":yes": dynamo.Number(1), ":at": tombstone.Values[":at"]}
+	if err := db.Transact(ctx, []dynamo.Action{mark}, idempotency.Key{}); err != nil {
 		return err
 	}
 	if err := db.removeLeftovers(ctx, c.Note); err != nil {
 		return err
 	}
-	then := dynamo.Action{Table: dynamo.NotesTable, Key: tombstoneKey(c.Owner, c.Note), Remove: true}
-	if !c.Last {
-		c.Last, c.Due = true, next
-		then = dynamo.Action{Table: dynamo.NotesTable, Item: cleanupRow(c)}
-		if cleanupKey(c) == order.Key { // the same day: the new order replaces the old one
-			return db.Transact(ctx, []dynamo.Action{then}, idempotency.Key{})
-		}
+	if c.Last {
+		tombstone = dynamo.Action{Table: dynamo.NotesTable, Key: tombstone.Key, Remove: true}
+		return db.Transact(ctx, []dynamo.Action{order, tombstone}, idempotency.Key{})
 	}
-	return db.Transact(ctx, []dynamo.Action{order, then}, idempotency.Key{})
+	c.Last, c.Due = true, next
+	then := []dynamo.Action{tombstone, {Table: dynamo.NotesTable, Item: cleanupRow(c)}}
+	if cleanupKey(c) != order.Key { // otherwise the new order replaces the old one, of the same day
+		then = append(then, order)
+	}
+	return db.Transact(ctx, then, idempotency.Key{})
 }
 
 // removePage is how many rows are looked for before those found are removed. A megabyte may end a page earlier: versions

@@ -3,6 +3,7 @@ package notes
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/taggie/taggie/dynamo"
@@ -59,66 +60,94 @@ func (db Store) endShares(ctx context.Context, shares []note.Share, by note.User
 }
 
 // EraseNotes removes notes and tombstones of an owner, 100 at a time, with what belongs to them: shares that are left, versions, the locator and the orders to
-// clean up. Rows of tags stay: they are in the partition of the owner. A note goes after what it is found by; the position only says that there are more.
+// clean up. Rows of tags stay: they are in the partition of the owner. The keys of rows are enough, so one whose attributes cannot be read goes like any
+// other. A note goes after what it is found by, and a tombstone together with its orders: CleanUp writes none for a tombstone that is gone. The position
+// only says that there are more.
 //
 // Index: primary. Key: PK = USER#<owner> AND begins_with(SK, NOTE#), or TOMBSTONE#; NOTE#<id>/LOCATOR; CLEANUP#<day>#<shard>/NOTE#<id>; for each note as removeLeftovers in
-// CleanUp. Cost: 1 or 2 Queries for each 100 notes; 2 Queries and more for each note; ⌈rows/25⌉ BatchWriteItem.
+// CleanUp. Cost: 1 or 2 Queries for each 100 notes; 2 Queries and more for each note; ⌈rows/25⌉ BatchWriteItem; 1 TransactWriteItems of up to 100 rows for each 25
+// tombstones.
 func (db Store) EraseNotes(ctx context.Context, owner note.UserID, _ string) (next string, err error) {
 	for _, prefix := range []string{keys.NotePrefix, keys.TombstonePrefix} {
-		low, high := dynamo.Prefixed(prefix)
-		s := dynamo.Span{Table: dynamo.NotesTable, PK: keys.UserPK(string(owner)), Low: low, High: high, Limit: erasePage, Single: true}
-		var ids []note.ID
-		var behind, rows []dynamo.RowID
-		if _, err := db.WithoutContent().Query(ctx, s, func(item dynamo.Item) (bool, error) {
-			key, err := dynamo.KeyOf(item, dynamo.NotesTable)
-			if err != nil {
-				return false, err
-			}
-			var n note.Note
-			var d note.Deleted
-			if err := decodeNote(item, &n, &d); err != nil {
-				return false, err
-			}
-			if n.ID == "" {
-				n.ID = note.ID(keys.Part(key.SK, 1))
-			}
-			n.Owner = owner
-			ids, rows = append(ids, n.ID), append(rows, dynamo.RowID{Table: dynamo.NotesTable, Key: key})
-			behind = append(behind, dynamo.RowID{Table: dynamo.NotesTable, Key: locatorKey(n.ID)})
-			if prefix == keys.TombstonePrefix {
-				behind = append(behind, db.orders(n, d)...)
-			}
-			return true, nil
-		}); err != nil {
+		gone, err := db.listGone(ctx, owner, prefix)
+		if err != nil {
 			return "", err
 		}
-		if len(ids) == 0 {
+		if len(gone) == 0 {
 			continue
 		}
-		if err := errors.Join(db.Each(len(ids), func(i int) error { return db.removeLeftovers(ctx, ids[i]) })...); err != nil {
+		if err := errors.Join(db.Each(len(gone), func(i int) error { return db.removeLeftovers(ctx, gone[i].id) })...); err != nil {
 			return "", err
 		}
-		for _, some := range [][]dynamo.RowID{behind, rows} {
-			if err := db.BatchDelete(ctx, some); err != nil {
-				return "", err
-			}
+		locators, rows := make([]dynamo.RowID, len(gone)), make([]dynamo.RowID, len(gone))
+		for i, g := range gone {
+			locators[i], rows[i] = dynamo.RowID{Table: dynamo.NotesTable, Key: locatorKey(g.id)}, dynamo.RowID{Table: dynamo.NotesTable, Key: g.key}
+		}
+		if err := db.BatchDelete(ctx, locators); err != nil {
+			return "", err
+		}
+		if prefix == keys.NotePrefix {
+			err = db.BatchDelete(ctx, rows)
+		} else {
+			err = db.removeTombstones(ctx, gone)
+		}
+		if err != nil {
+			return "", err
 		}
 		return "more", nil
 	}
 	return "", nil
 }
 
-// orders returns where the order to clean up a deleted note may be: on the day on which its undo ends, or a day from now when it comes for the second time.
-func (db Store) orders(n note.Note, d note.Deleted) []dynamo.RowID {
-	first := cleanupOf(n, d)
-	days := map[dynamo.Key]bool{cleanupKey(first): true}
-	for _, due := range []time.Time{db.Now(), db.Now().Add(note.Settle)} {
-		first.Due = due
-		days[cleanupKey(first)] = true
+// gone is a note or a tombstone that is being erased.
+type gone struct {
+	key       dynamo.Key
+	id        note.ID
+	deletedAt time.Time // of a tombstone that says it
+}
+
+// listGone lists notes or tombstones of an owner.
+func (db Store) listGone(ctx context.Context, owner note.UserID, prefix string) (found []gone, err error) {
+	low, high := dynamo.Prefixed(prefix)
+	s := dynamo.Span{Table: dynamo.NotesTable, PK: keys.UserPK(string(owner)), Low: low, High: high, Limit: erasePage, Single: true, Keys: prefix == keys.NotePrefix}
+	_, err = db.WithoutContent().Query(ctx, s, func(item dynamo.Item) (bool, error) {
+		key, err := dynamo.KeyOf(item, dynamo.NotesTable)
+		g := gone{key: key, id: note.ID(keys.Part(key.SK, 2))}
+		if prefix == keys.TombstonePrefix {
+			g.id = note.ID(keys.Part(key.SK, 1))
+			g.deletedAt, _ = keys.ParseInstant(dynamo.TextOf(item, "deleted_at")) // otherwise its first order is found by nothing, and goes by itself
+		}
+		found = append(found, g)
+		return true, err
+	})
+	return found, err
+}
+
+// tombstonesAtOnce is how many tombstones one transaction removes, with up to 3 orders each.
+const tombstonesAtOnce = dynamo.MaxActions / 4
+
+// removeTombstones removes tombstones together with their orders.
+func (db Store) removeTombstones(ctx context.Context, tombstones []gone) error {
+	for some := range slices.Chunk(tombstones, tombstonesAtOnce) {
+		var actions []dynamo.Action
+		for _, g := range some {
+			actions = append(actions, dynamo.Action{Table: dynamo.NotesTable, Key: g.key, Remove: true})
+			for key := range db.orders(g) {
+				actions = append(actions, dynamo.Action{Table: dynamo.NotesTable, Key: key, Remove: true})
+			}
+		}
+		if err := db.Transact(ctx, actions, idempotency.Key{}); err != nil {
+			return err
+		}
 	}
-	rows := make([]dynamo.RowID, 0, len(days))
-	for key := range days {
-		rows = append(rows, dynamo.RowID{Table: dynamo.NotesTable, Key: key})
+	return nil
+}
+
+// orders returns where the order to clean up a deleted note may be: on the day on which its undo ends, or a while from now when it comes for the second time.
+func (db Store) orders(g gone) map[dynamo.Key]bool {
+	days := map[dynamo.Key]bool{}
+	for _, due := range []time.Time{note.Deleted{DeletedAt: g.deletedAt}.UndoUntil(), db.Now(), db.Now().Add(note.Settle)} {
+		days[cleanupKey(note.Cleanup{Note: g.id, Due: due})] = true
 	}
-	return rows
+	return days
 }
