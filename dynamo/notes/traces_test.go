@@ -3,6 +3,7 @@ package notes_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -69,13 +70,14 @@ func newWritten(w *storetest.World, db *dynamo.DB) *written {
 
 // erase erases the traces of the user from a position on, and returns the last position that was reached.
 func (d *written) erase(position string) (string, error) {
-	e := user.TraceEraser{Sweeps: []user.Sweep{notes.Store{DB: d.db}.EraseTraces}, Rest: func(context.Context, time.Duration) error {
-		d.Clock.Advance(time.Minute) // events are told by then
-		return nil
-	}}
+	e := user.TraceEraser{Sweeps: []user.Sweep{notes.Store{DB: d.db}.EraseTraces}, Settle: time.Minute, Now: d.Clock.Now}
 	for calls := 0; ; calls++ {
 		require.Less(d.T, calls, 100)
 		next, err := e.EraseTraces(d.T.Context(), d.gone, position)
+		if later, is := errors.AsType[*user.Later](err); is {
+			d.Clock.Advance(later.At.Sub(d.Clock.Now())) // events are told by then
+			err = nil
+		}
 		if err != nil || next == "" {
 			return position, err
 		}
@@ -185,19 +187,21 @@ func TestAWriteFromBeforeIsMetByTheNextPass(t *testing.T) {
 	store := notes.Store{DB: db}
 	before, err := d.Get(d.asAda, d.notes[0].ID)
 	require.NoError(t, err)
-	e := user.TraceEraser{Sweeps: []user.Sweep{store.EraseTraces}, Rest: func(context.Context, time.Duration) error {
-		d.Clock.Advance(time.Minute)
+	e := user.TraceEraser{Sweeps: []user.Sweep{store.EraseTraces}, Settle: time.Minute, Now: d.Clock.Now}
+	for position, first := "", true; first || position != ""; first = false {
+		position, err = e.EraseTraces(t.Context(), d.gone, position)
+		later, is := errors.AsType[*user.Later](err)
+		if !is {
+			require.NoError(t, err)
+			continue
+		}
+		d.Clock.Advance(later.At.Sub(d.Clock.Now()))
 		after := before
 		after.Tags, after.Version, after.UpdatedAt = nil, before.Version+1, d.Clock.Now()
 		if before.Version > 0 {
 			require.NoError(t, store.UpdateNote(t.Context(), d.ada, before, after, nil, idempotency.Key{}))
 			before.Version = 0 // once
 		}
-		return nil
-	}}
-	for position, first := "", true; first || position != ""; first = false {
-		position, err = e.EraseTraces(t.Context(), d.gone, position)
-		require.NoError(t, err)
 	}
 	assert.Empty(t, d.traces())
 	now, err := d.Get(d.asAda, d.notes[0].ID)

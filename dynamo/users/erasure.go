@@ -26,8 +26,17 @@ func progressKey(id user.ID) dynamo.Key {
 func (db Store) FindProgress(ctx context.Context, id user.ID) (user.Progress, error) {
 	var p user.Progress
 	_, err := db.Get(ctx, dynamo.NotesTable, progressKey(id), func(item dynamo.Item) error {
-		p = user.Progress{Phase: dynamo.TextOf(item, "phase"), Position: dynamo.TextOf(item, "position")}
-		return nil
+		return dynamo.Attributes(item, func(name []byte, v dynamo.Value) (err error) {
+			switch string(name) {
+			case "phase":
+				p.Phase, err = v.Str()
+			case "position":
+				p.Position, err = v.Str()
+			case "waits":
+				p.Waits, err = v.Int()
+			}
+			return err
+		})
 	})
 	return p, err
 }
@@ -37,7 +46,7 @@ func (db Store) FindProgress(ctx context.Context, id user.ID) (user.Progress, er
 // Index: primary. Key: USER#<id>/ERASURE; USER#<id>/PROFILE on condition that the user is being erased. Cost: 1 TransactWriteItems of 2 rows.
 func (db Store) PutProgress(ctx context.Context, id user.ID, p user.Progress) error {
 	row := dynamo.NotesTable.Key(progressKey(id))
-	row["phase"], row["position"] = dynamo.Str(p.Phase), dynamo.Str(p.Position)
+	row["phase"], row["position"], row["waits"] = dynamo.Str(p.Phase), dynamo.Str(p.Position), dynamo.Number(int64(p.Waits))
 	return db.Transact(ctx, []dynamo.Action{{Table: dynamo.NotesTable, Item: row}, erasing(id, fault.New(fault.NotFound, noSuchUser))}, idempotency.Key{})
 }
 

@@ -61,7 +61,7 @@ type Application struct {
 	Tasks     *jobs.Tasks
 	tags      *filetag.Service
 	Labelling *labeller
-	Traces    user.TraceEraser // erases what others' rows say about a user
+	Traces    traces // erase what others' rows say about a user
 	Following following
 	Sockets   *connection.Registry
 	Revoked   revocations
@@ -85,7 +85,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	now := s.Clock.Now
 	metrics.Clock(s.Clock.Ahead)
 	a.Labelling = newLabeller(s, cfg, metrics, log)
-	a.Traces = newTraces(s.DB, a.Labelling.Queue, cfg)
+	a.Traces = newTraces(s.DB, a.Labelling.Queue, cfg, now)
 	a.Following = newFollowing(a.Labelling.Queue, s, cfg, metrics, log)
 	usersStore, notesStore, entitiesStore := users.Store{DB: s.DB}, notes.Store{DB: s.DB, Tell: a.Following.Teller.Tell}, entities.Store{DB: s.DB}
 	projectsStore, scoresStore, itemsStore := projects.Store{DB: s.DB}, scores.Store{DB: s.DB, Tell: a.Following.Teller.Tell}, scores.Items{DB: s.DB}

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/taggie/taggie/dynamo"
@@ -70,18 +71,16 @@ type departure struct {
 	items    *score.Items
 	bucket   *blob.Bucket
 	streams  queue.Streams
-	traces   user.Traces // nil for none
+	traces   traces
 	now      func() time.Time
 }
 
-// soon is when a phase is asked again that waits for tasks.
-const soon = 2 * time.Second
-
-func (d departure) later() error { return &user.Later{At: d.now().Add(soon)} }
+// later is the error of a phase that waits for tasks.
+func later() error { return &user.Later{} }
 
 // phases are the steps of an erasure. What is found by something goes before that.
 func (d departure) phases() []user.Phase {
-	phases := []user.Phase{
+	return slices.Concat([]user.Phase{
 		{Name: "archives", Erase: d.eraseArchives},
 		{Name: "shares", Erase: d.notes.EraseShares},
 		{Name: "received", Erase: d.notes.EraseReceived},
@@ -89,16 +88,10 @@ func (d departure) phases() []user.Phase {
 		{Name: "tags", Erase: func(ctx context.Context, id user.ID, _ string) (string, error) { return "", d.tags.EraseSets(ctx, id) }},
 		{Name: "scores", Erase: d.eraseScores},
 		{Name: "items", Erase: d.eraseItems},
-	}
-	phases = append(phases,
-		user.Phase{Name: "scopes", Erase: d.eraseScopes},
-		user.Phase{Name: "projects", Erase: d.eraseProjects},
-		user.Phase{Name: "mentions", Erase: d.users.EraseMentions},
-	)
-	if d.traces != nil {
-		phases = append(phases, user.Phase{Name: "traces", Erase: d.traces.EraseTraces})
-	}
-	return append(phases, user.Phase{Name: "rest", Erase: d.eraseRest})
+		{Name: "scopes", Erase: d.eraseScopes},
+		{Name: "projects", Erase: d.eraseProjects},
+		{Name: "mentions", Erase: d.users.EraseMentions},
+	}, d.traces.phases(), []user.Phase{{Name: "rest", Erase: d.eraseRest}})
 }
 
 // as returns a context in which services are asked as the user.
@@ -126,22 +119,24 @@ func (d departure) eraseFiles(ctx context.Context, prefix string) error {
 	return err
 }
 
-// eraseScores removes scores with their snapshots. Tasks remove what is left of them, and end the uses of their items.
+// eraseScores removes scores with their snapshots. Tasks remove what is left of them, and end the uses of their items; their events go with the traces.
 func (d departure) eraseScores(ctx context.Context, id user.ID, _ string) (string, error) {
 	ctx = d.as(ctx, id)
 	all, err := d.scores.List(ctx, id, page.Window{Limit: page.Max})
+	removed := 0
 	for _, s := range all.Items {
-		if err = errors.Join(err, domain.IgnoreMissing(d.scores.Delete(ctx, score.Delete{Score: s.Ref}))); err != nil {
-			return "", err
+		err := d.scores.Delete(ctx, score.Delete{Score: s.Ref})
+		if err == nil {
+			removed++
 		}
-		if err := d.streams.Forget(ctx, follow.Score(s.ID)); err != nil {
+		if err := domain.IgnoreMissing(err); err != nil {
 			return "", err
 		}
 	}
-	if err != nil || len(all.Items) == 0 {
+	if err != nil {
 		return "", err
 	}
-	return "more", nil
+	return goOn(len(all.Items), removed == 0 && len(all.Items) > 0) // what is gone is listed for a moment
 }
 
 // eraseItems removes items and uploads with their files. Those that projects use are withdrawn first; a task ends these uses.
@@ -173,7 +168,7 @@ func (d departure) eraseItems(ctx context.Context, id user.ID, _ string) (string
 	}
 	left, err := d.library.EraseOwner(ctx, id)
 	if err == nil && left {
-		err = d.later()
+		err = later()
 	}
 	return "", err
 }
@@ -207,7 +202,7 @@ func (d departure) eraseScopes(ctx context.Context, id user.ID, _ string) (strin
 		}
 		waits = waits || wait || err != nil // what is gone is listed for a moment
 	}
-	return d.goOn(len(all.Items), waits)
+	return goOn(len(all.Items), waits)
 }
 
 // leaveScope has a user no longer be in a scope, and reports whether that is still to come.
@@ -252,7 +247,7 @@ func (d departure) eraseProjects(ctx context.Context, id user.ID, _ string) (str
 		}
 		waits = waits || wait || missed
 	}
-	return d.goOn(len(all.Items), waits)
+	return goOn(len(all.Items), waits)
 }
 
 // leaveProject has a user no longer be in a project, and reports whether that is still to come.
@@ -285,10 +280,10 @@ func (d departure) leaveProject(ctx context.Context, id user.ID, p project.Proje
 }
 
 // goOn returns how a phase goes on that takes a page of things at a time: later if some of them need others to end first.
-func (d departure) goOn(things int, waits bool) (string, error) {
+func goOn(things int, waits bool) (string, error) {
 	switch {
 	case waits:
-		return "", d.later()
+		return "", later()
 	case things > 0:
 		return "more", nil
 	}
@@ -302,7 +297,7 @@ func (d departure) eraseRest(ctx context.Context, id user.ID, _ string) (string,
 		return "", err
 	}
 	if working {
-		return "", d.later()
+		return "", later()
 	}
 	for _, a := range allowances() {
 		if err := d.users.ForgetTally(ctx, dynamo.Allowed{Kind: a.Kind, Of: string(id)}); err != nil {

@@ -25,7 +25,7 @@ var unescape = strings.NewReplacer("%25", "%", "%7B", "{", "%7D", "}", "%3A", ":
 // outbox has what they are about. Messages that name the user are met and stay: the consumer follows them in a moment. A project that is being rebuilt is met.
 //
 // Cost: 1 SCAN per 1,000 keys of the Redis, or of each master; 1 script for each project, 2 for one that names the user, 1 for each stream of events of notes and
-// scores; 2 reads of each stream of messages.
+// scores; 2 reads of each stream of messages, more for each 500 of these.
 func (q *Queue) EraseUser(ctx context.Context, u labelling.UserID, as func(ctx context.Context, u labelling.UserID, project string) (labelling.UserID, error)) (met int, err error) {
 	projects, streams, err := q.kept(ctx)
 	if err != nil {
@@ -137,23 +137,31 @@ func (q *Queue) drop(ctx context.Context, key string, u labelling.UserID) (bool,
 	return q.flag(ctx, "remove events about a user", dropScript, []string{key}, string(u))
 }
 
+// messagesAtOnce is how many messages are read together.
+const messagesAtOnce = 500
+
 // eraseMessages removes dead letters that name a user, and returns how many of these there were, and how many messages are on their way.
 func (q *Queue) eraseMessages(ctx context.Context, u labelling.UserID) (met int, err error) {
 	for n := range streams {
 		for _, key := range []string{q.finishedKey(n), q.deadKey(n)} {
-			entries, err := q.client.XRange(ctx, key, "-", "+").Result()
-			if err != nil {
-				return met, failed("look for messages about a user", err)
-			}
-			for _, e := range entries {
-				if !strings.Contains(text(e.Values["body"]), string(u)) {
-					continue
+			for from := "-"; from != ""; {
+				entries, err := q.client.XRangeN(ctx, key, from, "+", messagesAtOnce).Result()
+				if err != nil {
+					return met, failed("look for messages about a user", err)
 				}
-				if met++; key == q.finishedKey(n) {
-					continue
+				if from = ""; len(entries) == messagesAtOnce {
+					from = "(" + entries[len(entries)-1].ID
 				}
-				if err := q.DropDeadLetter(ctx, fmt.Sprintf("%d/%s", n, e.ID)); err != nil && !errors.Is(err, labelling.ErrNoDeadLetter) {
-					return met, err
+				for _, e := range entries {
+					if !strings.Contains(text(e.Values["body"]), string(u)) {
+						continue
+					}
+					if met++; key == q.finishedKey(n) {
+						continue
+					}
+					if err := q.DropDeadLetter(ctx, fmt.Sprintf("%d/%s", n, e.ID)); err != nil && !errors.Is(err, labelling.ErrNoDeadLetter) {
+						return met, err
+					}
 				}
 			}
 		}

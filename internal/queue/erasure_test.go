@@ -166,6 +166,26 @@ func testErasedWithoutAQueue(t *testing.T, f *fixture) {
 	assert.NotContains(t, all(t, f.client), "gone")
 }
 
+func testErasedAmongMany(t *testing.T, f *fixture) {
+	f.items(t, 150)
+	for n := range 14 {
+		f.claim(t, labelling.UserID(fmt.Sprint("u", n)), 10)
+	}
+	f.claim(t, "gone", 3)
+	events, err := f.client.XLen(t.Context(), f.keysOf(f.project).events()).Result()
+	require.NoError(t, err)
+	require.Greater(t, events, int64(100), "more than are looked at together")
+	f.eraseAll(t, "gone")
+	assert.NotContains(t, all(t, f.client), "gone")
+	by, _ := called(t.Context(), "gone", string(f.project))
+	for u, n := range map[labelling.UserID]int{by: 3, "u0": 10, "u13": 10} {
+		claims, err := f.Claims(t.Context(), f.project, u)
+		require.NoError(t, err)
+		assert.Len(t, claims, n, u)
+	}
+	assert.Equal(t, 143, f.state(t).Counts.Claimed)
+}
+
 func testErasedFromStreams(t *testing.T, f *fixture) {
 	streams := Streams{f.Queue}
 	of := map[string]event.Event{
@@ -173,12 +193,20 @@ func testErasedFromStreams(t *testing.T, f *fixture) {
 		"u2": {Kind: event.OfNote, Type: "SHARED", Of: "n2", Owner: "u2", By: "u2", With: "gone", At: time.UnixMilli(1e12)},
 		"u3": {Kind: event.OfNote, Type: "UPDATED", Of: "n3", Owner: "u3", By: "goner", At: time.UnixMilli(1e12)},
 	}
+	for i := range 250 { // more than are looked at together
+		e := event.Event{Kind: event.OfNote, Type: "UPDATED", Of: fmt.Sprint("of u1: ", i), Owner: "u1", By: "u1", At: time.UnixMilli(1e12)}
+		_, err := streams.Append(t.Context(), follow.Stream{Kind: event.OfNote, Of: "u1"}, follow.Entry{Event: e}, true)
+		require.NoError(t, err)
+	}
 	for name, e := range of {
 		_, err := streams.Append(t.Context(), follow.Stream{Kind: event.OfNote, Of: name}, follow.Entry{Event: e}, true)
 		require.NoError(t, err)
 	}
 	body, err := json.Marshal(labelling.Transition{ID: "t", User: "gone", Project: f.project, Item: "i"})
 	require.NoError(t, err)
+	for i := range messagesAtOnce + 1 {
+		require.NoError(t, f.Publish(t.Context(), labelling.Message{ID: fmt.Sprint(i), Project: f.project, Item: "i", Body: []byte("{}")}))
+	}
 	require.NoError(t, f.Publish(t.Context(), labelling.Message{ID: "t", Project: f.project, Item: "i", Body: body}))
 	met, err := f.EraseUser(t.Context(), "gone", called)
 	require.NoError(t, err)

@@ -101,6 +101,7 @@ var suite = []struct {
 	{"forget", testForget},
 	{"a user is erased", testErased},
 	{"a user is erased without a queue", testErasedWithoutAQueue},
+	{"a user is erased among many", testErasedAmongMany},
 	{"a user is erased from streams of notes", testErasedFromStreams},
 	{"several in one Redis", testSeveralInOneRedis},
 	{"a position that is gone", testAPositionThatIsGone},

@@ -142,6 +142,37 @@ func TestAnErasureGoesOnWhereverItsServerIsLost(t *testing.T) {
 	}
 }
 
+func TestAPhaseThatWaitsIsAskedLessAndLessOften(t *testing.T) {
+	now := noon.Add(time.Hour)
+	w := &ward{user: User{ID: "u1", Version: 2, UpdatedAt: noon, Deletion: domain.Deletion{State: domain.Erasing, UndoUntil: noon}}, killed: -1}
+	part, known := false, time.Time{}
+	e := Eraser{Store: w, Now: func() time.Time { return now }, Phases: []Phase{{Name: "first", Erase: func(_ context.Context, _ ID, position string) (string, error) {
+		if part {
+			part = false
+			return position + "x", nil
+		}
+		return position, &Later{At: known}
+	}}}}
+	asked := func() time.Duration {
+		again, err := e.Run(t.Context(), w.user.erasure()[0])
+		require.NoError(t, err)
+		after := again.Sub(now)
+		now = again
+		return after
+	}
+	for n := range 8 {
+		assert.Equal(t, 2*time.Second<<n, asked())
+	}
+	for range 100 {
+		assert.Equal(t, 5*time.Minute, asked())
+	}
+	part = true
+	assert.Equal(t, 2*time.Second, asked(), "something was done")
+	assert.Equal(t, Progress{Phase: "first", Position: "x", Waits: 1}, w.at)
+	known = now.Add(time.Hour)
+	assert.Equal(t, time.Hour, asked(), "it says when")
+}
+
 func TestAUserWhoCameBackIsNotErased(t *testing.T) {
 	w := &ward{user: User{ID: "u1", Version: 2, Deletion: domain.Deletion{State: domain.Deleted, UndoUntil: noon}}, killed: -1}
 	one := w.user.erasure()[0]

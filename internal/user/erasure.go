@@ -15,27 +15,40 @@ import (
 // Settle is how long after nobody can bring a user back any more the erasure begins: whoever signed in before, and what they began, has ended then.
 const Settle = time.Minute
 
-// Traces removes what the rows of others say about a user.
-type Traces interface {
-	// EraseTraces does a bounded part of it, from the position on, and returns where to go on; "" when nothing is left. The first position is "". It can be
-	// repeated from any position that it returned, which has at most 1 KB, also by two servers at once.
-	EraseTraces(ctx context.Context, id ID, position string) (next string, err error)
-}
-
-// Phase is a step of the erasure of a user. Its Erase is like [Traces].EraseTraces. With [Later] it is asked again at that time.
+// Phase is a step of the erasure of a user.
 type Phase struct {
-	Name  string
+	Name string
+	// Erase does a bounded part of it, from the position on, and returns where to go on; "" when nothing is left. The first position is "". It can be
+	// repeated from any position that it returned, which has at most 1 KB, also by two servers at once. With *[Later] it is asked again at that time.
 	Erase func(ctx context.Context, id ID, position string) (next string, err error)
 }
 
-// Later is the error of a phase that waits for what others do.
+// Later is the error of a phase that waits for what others do. The phase is asked again at that time; with the zero time, when nobody knows how long
+// that takes, 2 seconds later, and then after twice as long each time, up to 5 minutes.
 type Later struct{ At time.Time }
+
+// The shortest and the longest time after which a phase is asked again that does not know when.
+const (
+	firstWait   = 2 * time.Second
+	longestWait = 5 * time.Minute
+)
 
 // Error says so.
 func (*Later) Error() string { return "something else has to end first" }
 
-// Progress is how far an erasure is: the phase, and the position in it. The zero Progress is the beginning.
-type Progress struct{ Phase, Position string }
+// after returns when a phase is asked again that has waited so often in a row.
+func (l *Later) after(now time.Time, waits int) time.Time {
+	if !l.At.IsZero() {
+		return l.At
+	}
+	return now.Add(min(firstWait<<min(waits-1, 10), longestWait))
+}
+
+// Progress is how far an erasure is. The zero Progress is the beginning.
+type Progress struct {
+	Phase, Position string // the phase, and the position in it
+	Waits           int    // how often the phase has waited in a row
+}
 
 // Erasable keeps users who are being erased. Its fault is Unavailable besides those named.
 type Erasable interface {
@@ -126,7 +139,8 @@ func (e Eraser) run(ctx context.Context, id ID, p Phase, at Progress) (time.Time
 		next, err := p.Erase(ctx, id, at.Position)
 		if later, is := errors.AsType[*Later](err); is {
 			at.Position = next
-			return later.At, e.Store.PutProgress(ctx, id, at)
+			at.Waits++
+			return later.after(e.Now(), at.Waits), e.Store.PutProgress(ctx, id, at)
 		}
 		if err != nil {
 			return time.Time{}, fmt.Errorf("%s: %w", p.Name, err)
@@ -134,6 +148,6 @@ func (e Eraser) run(ctx context.Context, id ID, p Phase, at Progress) (time.Time
 		if next == "" {
 			return time.Time{}, nil
 		}
-		at.Position = next
+		at.Position, at.Waits = next, 0
 	}
 }

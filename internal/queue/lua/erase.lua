@@ -12,8 +12,18 @@ local queue, returned, pseudonymsQueue, pseudonymsReturned, present = KEYS[7], K
 local user, escaped, pseudonym, pseudonymEscaped = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local looks, met = pseudonym == '', 0
 
-local entries = redis.call('XRANGE', events, '-', '+')
-for n, entry in ipairs(entries) do
+-- each hands each event to a function, and never has many at a time.
+local function each(see)
+  local last = redis.call('XREVRANGE', events, '+', '-', 'COUNT', 1)[1]
+  local from = '-'
+  while last do
+    local entries = redis.call('XRANGE', events, from, last[1], 'COUNT', 100)
+    for _, entry in ipairs(entries) do see(entry, entry[1] == last[1]) end
+    if #entries < 100 then return end
+    from = '(' .. entries[#entries][1]
+  end
+end
+each(function(entry, last)
   local fields, names = entry[2], false
   for i = 1, #fields, 2 do
     if (fields[i] == 'user' or fields[i] == 'author') and fields[i + 1] == user then
@@ -23,21 +33,25 @@ for n, entry in ipairs(entries) do
   if names then
     met = met + 1
     if not looks then
-      if n == #entries then told = redis.call('XADD', events, '*', unpack(fields)) end
+      if last then told = redis.call('XADD', events, '*', unpack(fields)) end
       redis.call('XDEL', events, entry[1])
     end
   end
-end
+end)
 
-local all = redis.call('HGETALL', claims)
-for i = 1, #all, 2 do
-  local claim = cjson.decode(all[i + 1])
-  if claim.user == user then
-    met = met + 1
-    claim.user = pseudonym
-    if not looks then redis.call('HSET', claims, all[i], cjson.encode(claim)) end
+local cursor = '0'
+repeat
+  local found = redis.call('HSCAN', claims, cursor, 'COUNT', 100)
+  cursor = found[1]
+  for i = 1, #found[2], 2 do
+    local claim = cjson.decode(found[2][i + 1])
+    if claim.user == user then
+      met = met + 1
+      claim.user = pseudonym
+      if not looks then redis.call('HSET', claims, found[2][i], cjson.encode(claim)) end
+    end
   end
-end
+until cursor == '0'
 
 -- add moves a number in the n-th hash to another name.
 local function add(n, from, to)
