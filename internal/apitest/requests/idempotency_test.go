@@ -164,7 +164,7 @@ var noteMutations = map[string]repeated{
 func state(c *apitest.Client) string {
 	c.T.Helper()
 	return c.Must(`{ viewer { id name email version updatedAt notes(first: 20) { nodes { ...whole } } sharedNotes(first: 20) { edges { permission sharedAt openedAt node { ...whole } } }
-		noteChanges(first: 20) { nodes { ... on Note { id updatedAt } ... on DeletedNote { deleted: noteId deletedAt } } } blockedUsers(first: 5) { nodes { user { id } blockedAt } } archives(first: 5) { nodes { id } } } }`+apitest.Whole, nil).Raw() + c.ScopesState() + projectsState(c) + scoresState(c)
+		noteChanges(first: 20) { nodes { ... on Note { id updatedAt } ... on DeletedNote { deleted: noteId deletedAt } } } blockedUsers(first: 5) { nodes { user { id } blockedAt } } archives(first: 5) { nodes { id } } } }`+apitest.Whole, nil).Raw() + c.ScopesState() + projectsState(c) + scoresState(c) + deletedUsersState(c)
 }
 
 func TestEachMutationWithAKeyHappensOnce(t *testing.T) {
