@@ -10196,7 +10196,7 @@ enum ErrorCode {
   SERVER_OUTDATED
   """
   The user of the token was deleted. ` + "`" + `extensions.undoUntil` + "`" + ` says until when ` + "`" + `undoDeleteUser` + "`" + ` brings the user back; it is null while the user is being
-  removed. Of all operations, only mutations with ` + "`" + `undoDeleteUser` + "`" + ` and ` + "`" + `purgeDeletedUser` + "`" + ` are carried out.
+  removed. Of all operations, only mutations with ` + "`" + `undoDeleteUser` + "`" + ` and ` + "`" + `purgeDeletedUser` + "`" + ` are carried out, and sockets are closed with 4403.
   """
   USER_DELETED
   "A mistake in Taggie. The log has details under ` + "`" + `extensions.requestId` + "`" + `."
@@ -10330,8 +10330,8 @@ type Mutation {
   revokeUser(input: RevokeUserInput!): RevokeUserPayload
   """
   Deletes the caller, or any user for administrators. At once the user is signed out everywhere, as by ` + "`" + `revokeUser` + "`" + `, and nobody finds the
-  user any more: where others are shown a user, this one is null, and nothing can be shared with them. The address stays taken. What the user shared
-  stays readable. For 30 days, ` + "`" + `undoDeleteUser` + "`" + ` brings the user back with everything. Then all that the user has is removed, and the address and the
+  user any more: where others are shown a user, this one is null, and nothing can be shared with them. Where only the ` + "`" + `id` + "`" + ` of a user is selected, it
+  is shown until the user is removed. The address stays taken. What the user shared stays readable. For 30 days, ` + "`" + `undoDeleteUser` + "`" + ` brings the user back with everything. Then all that the user has is removed, and the address and the
   identity can sign up again. A token that was issued after the deletion is good for ` + "`" + `undoDeleteUser` + "`" + ` and ` + "`" + `purgeDeletedUser` + "`" + ` only; everything else is
   refused with USER_DELETED. Projects and scopes that have no other members are removed with the user.
   """
@@ -11132,7 +11132,10 @@ type DeleteUserPayload {
 "Problems that ` + "`" + `deleteUser` + "`" + ` may report."
 union DeleteUserProblem = StillNeeded
 
-"The user is the last manager of projects, or the last owner of scopes, that have other members. Name another one first, or delete them."
+"""
+The user is the last manager of projects, or the last owner of scopes, that have other members. Name another one first, or delete them. Members who
+are deleted do not count.
+"""
 type StillNeeded implements Problem {
   message: String!
   "The projects and scopes; at most 100 of them."
@@ -11143,7 +11146,8 @@ type StillNeeded implements Problem {
 type ManagedAlone {
   "The id of a ` + "`" + `Project` + "`" + ` or ` + "`" + `Scope` + "`" + `."
   id: ID!
-  name: String!
+  "Null for administrators who delete another user."
+  name: String
 }
 
 "A user who was deleted; see ` + "`" + `deleteUser` + "`" + `."
@@ -12264,7 +12268,7 @@ type PutScopeMemberPayload {
 "Problems that ` + "`" + `putScopeMember` + "`" + ` may report."
 union PutScopeMemberProblem = UnknownUser | LastOwner
 
-"The user is the last owner; a scope needs at least one."
+"The user is the last owner; a scope needs at least one. Owners who are deleted do not count."
 type LastOwner implements Problem {
   message: String!
 }
@@ -13531,7 +13535,7 @@ type InvitationInvalid implements Problem {
   message: String!
 }
 
-"The user is the last manager; a project needs at least one."
+"The user is the last manager; a project needs at least one. Managers who are deleted do not count."
 type LastManager implements Problem {
   message: String!
 }
@@ -28206,7 +28210,7 @@ func (ec *executionContext) fieldContext_ManagedAlone_id(_ context.Context, fiel
 }
 
 func (ec *executionContext) _ManagedAlone_name(ctx context.Context, field graphql.CollectedField, obj *model.ManagedAlone) (ret graphql.Marshaler) {
-	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
+	return ec.marshalOString2ᚖstring(ctx, field.Selections, obj.Name)
 }
 func (ec *executionContext) fieldContext_ManagedAlone_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ManagedAlone", field, false, false, errors.New("field of type String does not have child fields"))
@@ -60448,7 +60452,7 @@ func (ec *executionContext) _ManagedAlone(ctx context.Context, sel ast.Selection
 			}
 		case "name":
 			out.Values[i] = ec._ManagedAlone_name(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:

@@ -4781,7 +4781,11 @@ func (ec *executionContext) appendManagedAlone(w *lean.Writer, p *lean.Plan, obj
 		case 1: // id
 			w.B = (obj.ID).AppendGQL(w.B)
 		case 2: // name
-			w.B = scalar.AppendString(w.B, obj.Name)
+			if obj.Name == nil {
+				w.Null()
+			} else {
+				w.B = scalar.AppendString(w.B, *obj.Name)
+			}
 		default:
 			return false
 		}

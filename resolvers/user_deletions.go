@@ -101,7 +101,10 @@ func stillNeeded(needed *user.StillNeeded) model.StillNeeded {
 		if left.Project {
 			typ = "Project"
 		}
-		problem.Of[i] = model.ManagedAlone{ID: gid.Of(typ, left.ID), Name: left.Name}
+		problem.Of[i] = model.ManagedAlone{ID: gid.Of(typ, left.ID)}
+		if left.Name != "" {
+			problem.Of[i].Name = &left.Name
+		}
 	}
 	return problem
 }

@@ -77,22 +77,37 @@ func (db Store) ListDeleted(ctx context.Context, w page.Window) (page.Slice[user
 
 func deletedSK(u user.User) string { return keys.DeletedUserSK(u.Deletion.UndoUntil, string(u.ID)) }
 
-// PutDeletion changes the deletion of a user, and with it what the rows of the user are found by.
+// PutDeletion changes the deletion of a user, and with it what the rows of the user are found by. Of two revocations, the later one counts.
 //
-// Index: primary. Key: USER#<id>/PROFILE on condition of its version; USER#<id>/REVOKED; EMAIL#<email>/UNIQUE_EMAILS, unless it is another user's;
-// where the deletion begins REVOCATIONS#<day>/<instant>#<id>; the tasks. Cost: 1 GetItem and 1 TransactWriteItems of 3 or 4 rows and the tasks; one more of a row less
-// where the lock of the address is another user's.
+// Index: primary. Key: USER#<id>/PROFILE on condition of its version; USER#<id>/REVOKED on condition that it is as it was read; EMAIL#<email>/UNIQUE_EMAILS, unless
+// it is another user's; where the deletion begins REVOCATIONS#<day>/<instant>#<id>; the tasks. Cost: 1 BatchGetItem and 1 TransactWriteItems of 3 or 4 rows and
+// the tasks; one more of a row less where the lock of the address is another user's; both again when the user is revoked meanwhile.
 func (db Store) PutDeletion(ctx context.Context, before, after user.User, follow []task.Task, once idempotency.Key) error {
+	ctx, cancel := dynamo.Within(ctx)
+	defer cancel()
+	for idle := 0; ; idle++ {
+		err := db.putDeletion(ctx, before, after, follow, once)
+		if !errors.Is(err, dynamo.ErrMoved) || !db.Pause(ctx, idle) {
+			return err
+		}
+	}
+}
+
+func (db Store) putDeletion(ctx context.Context, before, after user.User, follow []task.Task, once idempotency.Key) error {
 	accesses, errs := db.AccessByID(ctx, []user.ID{after.ID})
 	if errs != nil {
 		return errs[0]
 	}
-	revoked := accesses[0].Revoked
-	began := before.Deletion.State == "" && after.Deletion.State != ""
-	if began {
+	was := accesses[0].Revoked
+	revoked, began := was, before.Deletion.State == "" && after.Deletion.State != ""
+	if began && after.Deletion.At.After(was) {
 		revoked = after.Deletion.At
 	}
-	actions := []dynamo.Action{changeDeletion(before, after), {Table: dynamo.NotesTable, Item: accessRow(after, revoked)}}
+	access := dynamo.Action{Table: dynamo.NotesTable, Item: accessRow(after, revoked), Condition: "attribute_not_exists(revoked_at)", Failed: dynamo.Moved}
+	if !was.IsZero() {
+		access.Condition, access.Values = "revoked_at = :was", dynamo.Attrs{":was": dynamo.Str(keys.Instant(was))}
+	}
+	actions := []dynamo.Action{changeDeletion(before, after), access}
 	if began {
 		actions = append(actions, dynamo.Action{Table: dynamo.NotesTable, Item: newsRow(after.ID, revoked)})
 	}

@@ -1010,7 +1010,7 @@ type KeyCondition struct {
 	After graphql.Omittable[any] `json:"after,omitempty"`
 }
 
-// The user is the last manager; a project needs at least one.
+// The user is the last manager; a project needs at least one. Managers who are deleted do not count.
 type LastManager struct {
 	Message string `json:"message"`
 }
@@ -1023,7 +1023,7 @@ func (LastManager) IsProblem() {}
 
 func (LastManager) IsRemoveProjectMemberProblem() {}
 
-// The user is the last owner; a scope needs at least one.
+// The user is the last owner; a scope needs at least one. Owners who are deleted do not count.
 type LastOwner struct {
 	Message string `json:"message"`
 }
@@ -1052,8 +1052,9 @@ func (LeaseLost) IsFinishProjectItemProblem() {}
 // A project or scope that nobody else manages or owns.
 type ManagedAlone struct {
 	// The id of a `Project` or `Scope`.
-	ID   gid.ID `json:"id"`
-	Name string `json:"name"`
+	ID gid.ID `json:"id"`
+	// Null for administrators who delete another user.
+	Name *string `json:"name,omitempty"`
 }
 
 // Moves one element.
@@ -2058,7 +2059,8 @@ type StartProjectImportPayload struct {
 	Import *project.Import `json:"import,omitempty"`
 }
 
-// The user is the last manager of projects, or the last owner of scopes, that have other members. Name another one first, or delete them.
+// The user is the last manager of projects, or the last owner of scopes, that have other members. Name another one first, or delete them. Members who
+// are deleted do not count.
 type StillNeeded struct {
 	Message string `json:"message"`
 	// The projects and scopes; at most 100 of them.
@@ -2587,7 +2589,7 @@ const (
 	// upgraded it.
 	ErrorCodeServerOutdated ErrorCode = "SERVER_OUTDATED"
 	// The user of the token was deleted. `extensions.undoUntil` says until when `undoDeleteUser` brings the user back; it is null while the user is being
-	// removed. Of all operations, only mutations with `undoDeleteUser` and `purgeDeletedUser` are carried out.
+	// removed. Of all operations, only mutations with `undoDeleteUser` and `purgeDeletedUser` are carried out, and sockets are closed with 4403.
 	ErrorCodeUserDeleted ErrorCode = "USER_DELETED"
 	// A mistake in Taggie. The log has details under `extensions.requestId`.
 	ErrorCodeInternal ErrorCode = "INTERNAL"

@@ -42,7 +42,7 @@ const namedLeft = 100
 type Left struct {
 	Project bool // otherwise it is a scope
 	ID      string
-	Name    string // "" for who deletes another user
+	Name    string // "" for who deletes another user, and need not know it
 }
 
 // StillNeeded says that a user cannot be deleted, because others are members of projects and scopes that nobody else manages or owns.
@@ -71,7 +71,7 @@ type Deletions interface {
 	PutDeletion(ctx context.Context, before, after User, follow []task.Task, once idempotency.Key) error
 }
 
-// Managed finds what others need a user for.
+// Managed finds what others need a user for. Others are those who are not deleted.
 type Managed interface {
 	// LastOf returns up to so many projects or scopes that have other members, and that nobody but the user manages. It sees every acknowledged write.
 	LastOf(ctx context.Context, id ID, limit int) ([]Left, error)
@@ -86,12 +86,16 @@ type Delete struct {
 // Delete deletes the viewer, or any user for administrators. At once the user is signed out everywhere, as by [Service.Revoke], and nobody finds the user
 // any more. The user can be brought back for [domain.UndoDeletion]; then a task removes all that the user has. *[StillNeeded] as an expected
 // outcome. Who is deleted already is left as they are.
+//
+// Two who manage something together may be deleted at the same moment. So it is looked again what others need the user for, and the user is brought back
+// at once if there is something.
 func (s *Service) Delete(ctx context.Context, in Delete) (DeletedUser, error) {
 	id, err := s.whom(ctx, in.User)
 	if err != nil {
 		return DeletedUser{}, err
 	}
-	return s.changeDeletion(ctx, "deleteUser", id, in.IdempotencyKey, func() (User, error) {
+	begins := false
+	deleted, err := s.changeDeletion(ctx, "deleteUser", id, in.IdempotencyKey, func() (User, error) {
 		u, err := s.reread(ctx, []string{string(id)})
 		if fault.Is(err, fault.NotFound) {
 			var gone DeletedUser
@@ -103,11 +107,35 @@ func (s *Service) Delete(ctx context.Context, in Delete) (DeletedUser, error) {
 		}
 		return u, err
 	}, func(before User, now time.Time) (domain.Deletion, error) {
-		if before.Deletion.State != "" {
+		if begins = before.Deletion.State == ""; !begins {
 			return before.Deletion, nil
 		}
 		return domain.Deletion{State: domain.Deleted, By: viewer.From(ctx).UserID, At: now, UndoUntil: now.Add(domain.UndoDeletion)}, nil
 	})
+	if err != nil || !begins {
+		return deleted, err
+	}
+	if err := s.needed(ctx, id); err != nil {
+		if failed := s.takeBack(ctx, deleted); failed != nil {
+			err = failed
+		}
+		return DeletedUser{}, err
+	}
+	return deleted, nil
+}
+
+// takeBack brings a user back whose deletion has begun, unless somebody has changed it since.
+func (s *Service) takeBack(ctx context.Context, deleted DeletedUser) error {
+	_, err := s.changeDeletion(ctx, "deleteUser", deleted.ID, nil, func() (User, error) {
+		now, err := domain.First(s.o.Store.DeletedByID(ctx, []ID{deleted.ID}))
+		return now.User, err
+	}, func(before User, _ time.Time) (domain.Deletion, error) {
+		if before.Version != deleted.Version {
+			return before.Deletion, nil
+		}
+		return domain.Deletion{}, nil
+	})
+	return domain.IgnoreMissing(err)
 }
 
 // whom returns who is to be deleted, if the viewer may do that. Faults: Unauthenticated, Forbidden.
@@ -198,11 +226,14 @@ func (s *Service) PurgeDeleted(ctx context.Context, in ChangeDeletion) (DeletedU
 func (s *Service) deletedWhom(ctx context.Context, id ID) (ID, error) {
 	v := viewer.From(ctx)
 	switch {
-	case id == "" && v.Deletion.User != "":
-		return v.Deletion.User, nil
+	case v.Deletion.User != "": // also an administrator has no other power then
+		if id == "" || id == v.Deletion.User {
+			return v.Deletion.User, nil
+		}
+		return "", noDeletedUser()
 	case id == "":
 		return domain.Self(ctx)
-	case v.Admin(), v.Is(id), v.Deletion.User == id:
+	case v.Admin(), v.Is(id):
 		return id, nil
 	case v.Anonymous():
 		return "", fault.New(fault.Unauthenticated, "sign in first: send a token")
@@ -235,11 +266,9 @@ func (s *Service) changeDeletion(ctx context.Context, mutation string, id ID, ke
 	}
 	s.Forget(id)
 	if s.o.Announcer != nil {
-		at := changed.Deletion.At
-		if at.IsZero() {
-			at = changed.UpdatedAt
+		if access, err := s.access(ctx, id); err == nil {
+			_ = s.o.Announcer.Announce(ctx, string(id), access.Revoked) // the others look
 		}
-		_ = s.o.Announcer.Announce(ctx, string(id), at) // the others look
 	}
 	return DeletedUser{changed}, nil
 }

@@ -34,7 +34,7 @@ func (s *socket) initialise(m message) {
 	go s.guard(func() { s.signIn(authorization) })
 }
 
-// signIn finds out whose the socket is, and acknowledges it.
+// signIn finds out whose the socket is, and acknowledges it. Who was deleted gets none: it would not notice that the user was brought back elsewhere.
 func (s *socket) signIn(authorization []string) {
 	leave, err := s.server.signIns.Enter(s.ctx, s.network)
 	if err != nil {
@@ -45,6 +45,10 @@ func (s *socket) signIn(authorization []string) {
 	v, err := s.server.options.SignIn.Identify(s.ctx, authorization, s.network)
 	if err != nil {
 		s.refuse(err)
+		return
+	}
+	if v.Deletion.User != "" {
+		s.Close(connection.CodeForbidden, "the user of this token was deleted: bring the user back by POST first")
 		return
 	}
 	who := connection.OwnerOf(v)
