@@ -22,6 +22,7 @@ import (
 	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/faultinject"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/storetest"
@@ -304,4 +305,48 @@ func TestTracesOfItemsOfAUserAreErased(t *testing.T) {
 	is := d.Get(item.ItemID)
 	assert.Equal(t, original, is.Original)
 	assert.Equal(t, 2, is.Version)
+}
+
+// The outbox of a project whose queue has been away for long is read a page at a time.
+func TestALongOutboxIsErasedInPages(t *testing.T) {
+	t.Parallel()
+	clock := storetest.NewClock()
+	db, inj := dynamotest.OpenDB(t, clock.Now)
+	const n, each = 1_100, 5 // one in five names the user
+	rows := make([]map[string]any, n)
+	for i := range rows {
+		tr := labelling.Transition{ID: strconv.Itoa(i), Project: "p1", Item: "one", User: "stays", At: clock.Now().Add(time.Duration(i) * time.Second)}
+		if i%each == 0 {
+			tr.User = "gone"
+		}
+		body, err := json.Marshal(tr)
+		require.NoError(t, err)
+		rows[i] = map[string]any{"_subject_key": keys.OutboxSubjectKey(tr.Item), "_predicate_key": keys.OutboxKey(tr.At, tr.ID), "transition": string(body)}
+	}
+	text, err := json.Marshal(rows)
+	require.NoError(t, err)
+	dynamotest.PutByHand(t, db, dynamo.RelationshipEntries, string(text))
+
+	store, as := truth.Store{Store: projects.Store{DB: db}}, func(context.Context, user.ID, string) (user.ID, error) { return user.Erased, nil }
+	pass := func() (met int) {
+		for position, pages := "", 0; ; pages++ {
+			require.Less(t, pages, 20)
+			some, next, err := store.EraseFromOutbox(t.Context(), "gone", position, as)
+			require.NoError(t, err)
+			if met += some; next == "" {
+				return met
+			}
+			position = next
+		}
+	}
+	inj.Recorder().Reset()
+	assert.Equal(t, n/each, pass())
+	assert.Equal(t, map[string]int{"Query": 16 + 2, "TransactWriteItems": n / each}, dynamotest.Made(inj))
+	assert.Zero(t, pass())
+	all, err := store.ListOutbox(t.Context(), clock.Now().Add(24*time.Hour), n)
+	require.NoError(t, err)
+	require.Len(t, all, n)
+	for i, tr := range all {
+		assert.Equal(t, map[bool]user.ID{true: user.Erased, false: "stays"}[i%each == 0], tr.User)
+	}
 }
