@@ -36,10 +36,21 @@ after(async () => {
 // Who sends an operation, unless it is Ada.
 const senders = {
   SignUp: () => server.token('you@example.com'),
+  Leave: () => server.token('you@example.com'),
+  ComeBack: () => tokenOfDeleted('you@example.com'),
   Revoke: () => server.token('root@example.com', '--admin'),
+  Delete: () => server.token('root@example.com', '--admin'),
   Quota: () => server.token('root@example.com', '--admin'),
   FindUsers: () => server.token('root@example.com', '--admin'),
 };
+
+/** A token that counts for a deleted user: it is issued in a later second than the deletion. */
+const tokenOfDeleted = (email) =>
+  until('a new token counts', SHELL_MS, async () => {
+    const token = await server.token(email);
+    const { errors } = await query(server.origin, '{ viewer { id } }', undefined, token);
+    return errors?.[0].extensions.code === 'USER_DELETED' && token;
+  });
 
 const ada = async (text) => (await query(server.origin, text)).data.viewer;
 const firstProject = `projects(first: 10) { nodes { name id categories { id } teams { id type } viewerClaims { id claim { token } } } }`;
@@ -75,7 +86,7 @@ const ids = {
   SCORE_ID: async () => (await score()).id,
   SNAPSHOT_ID: async () => (await score()).snapshots.find((one) => one.name === 'First reading').id,
   LIBRARY_ITEM_ID: async () => (await score()).pages.find((page) => page.item).item.id,
-  USER_ID: async (block) => (/revokeUser|blockUser/.test(block) ? answered.SignUp.createUser.user.id : (await ada('{ viewer { id } }')).id),
+  USER_ID: async (block) => (/revokeUser|blockUser|deleteUser/.test(block) ? answered.SignUp.createUser.user.id : (await ada('{ viewer { id } }')).id),
 };
 
 async function filled(text) {
