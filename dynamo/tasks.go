@@ -246,13 +246,24 @@ func TaskActions(of []task.Task) []Action {
 //
 // Index: primary. Key: _subject_key = taggie:Tasks:<shard>, for each shard. Cost: 1 Query per shard (4), one more per started megabyte, and ⌈n/25⌉ BatchWriteItem.
 func (db *DB) ForgetTasks(ctx context.Context, scope string, kinds ...task.Kind) error {
+	return db.forgetTasks(ctx, func(t task.Task) bool { return t.Scope == scope && slices.Contains(kinds, t.Kind) })
+}
+
+// ForgetEarlier removes the tasks of a kind that are about the scope of a task, but that one.
+//
+// Index: primary. Key: as ForgetTasks. Cost: as ForgetTasks.
+func (db *DB) ForgetEarlier(ctx context.Context, than task.Task) error {
+	return db.forgetTasks(ctx, func(t task.Task) bool { return t.Scope == than.Scope && t.Kind == than.Kind && t.ID != than.ID })
+}
+
+func (db *DB) forgetTasks(ctx context.Context, forget func(task.Task) bool) error {
 	shards := keys.TaskSubjectKeys()
 	found := make([][]RowID, len(shards))
 	if err := errors.Join(db.Each(len(shards), func(i int) error {
 		_, err := db.Query(ctx, Span{Table: RelationshipEntries, PK: shards[i]}, func(item Item) (bool, error) {
 			var r taskRecord
 			err := decodeTask(item, &r)
-			if r.Scope == scope && slices.Contains(kinds, r.Kind) {
+			if forget(r.Task) {
 				found[i] = append(found[i], RowID{Table: RelationshipEntries, Key: TaskKey(r.Task)})
 			}
 			return true, err

@@ -52,6 +52,9 @@ func (db *DB) Traces(ctx context.Context, of Traced, id, from string) (found []T
 		}
 	}
 	filter := strings.Join(conditions, " OR ")
+	if !strings.Contains(filter, ":id") { // a value that is not used is refused
+		delete(values, ":id")
+	}
 	if of.Unless != "" {
 		names["#unless"], filter = of.Unless, "attribute_not_exists(#unless) AND ("+filter+")"
 	}

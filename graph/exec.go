@@ -11139,7 +11139,7 @@ are deleted do not count.
 type StillNeeded implements Problem {
   message: String!
   "The projects and scopes; at most 100 of them."
-  of: [ManagedAlone!]!
+  of: [ManagedAlone!]! @atMost(elements: 100)
 }
 
 "A project or scope that nobody else manages or owns."

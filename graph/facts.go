@@ -108,6 +108,7 @@ var MostElements = map[string]int{
 	"ScoreChanges.pages":                 500,
 	"ScoreEvent.changed":                 10,
 	"SetItemTagsPayload.tags":            20,
+	"StillNeeded.of":                     100,
 	"TeamStatistics.users":               2000,
 	"TypedFinish.keywords":               20,
 	"Upload.headers":                     10,

@@ -2,6 +2,7 @@ package notes
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/taggie/taggie/dynamo"
@@ -13,14 +14,15 @@ import (
 )
 
 // tracedNotes are the rows of others that name a user: notes, tombstones and versions of what the user wrote, what counts what the user shared with
-// others, blocks, events that are not told yet, and profiles of users whom the user deleted.
+// others, blocks, events that are not told yet, profiles of users whom the user deleted, and the user's identities.
 func tracedNotes(id user.ID) dynamo.Traced {
 	return dynamo.Traced{
 		Table: dynamo.NotesTable, Attributes: []string{"author", "updated_by", "deleted_by", outbox.ByAttribute},
-		Or:    "SK = :given OR SK = :blocked OR begins_with(PK, :outbox) AND (user_id = :id OR #with = :id)",
+		Or: "SK = :given OR SK = :blocked OR begins_with(PK, :outbox) AND (user_id = :id OR #with = :id)" +
+			" OR SK = :subject AND begins_with(PK, :subjects) AND user_id = :id",
 		Names: map[string]string{"#with": outbox.WithAttribute},
 		Values: dynamo.Attrs{":given": dynamo.Str(keys.GivenSK(string(id))), ":blocked": dynamo.Str(keys.BlockedSK(string(id))),
-			":outbox": dynamo.Str(keys.OutboxPrefix)},
+			":outbox": dynamo.Str(keys.OutboxPrefix), ":subject": dynamo.Str(keys.SubjectSK), ":subjects": dynamo.Str(keys.SubjectPrefix)},
 	}
 }
 
@@ -30,10 +32,10 @@ const toldWithin = time.Minute
 // EraseTraces removes on one page of the table, from a position on, what the rows of others say about a user, and returns how many such rows it met, and
 // where to go on; "" at the end. The user's own rows stay. [user.Erased] takes the user's place as who wrote a note or a version, and who deleted another user; no version or event is
 // made of that. What the user shared with others is not counted any more, and nobody blocks the user. Events about what the user had, or was given, are removed when
-// they are [toldWithin] old, and met until then.
+// they are [toldWithin] old, and met until then. Identities are noted for EraseUser, which no other read finds; they are not met.
 //
-// Index: primary, by Scan. Key: all rows of the notes table. Each row is changed on condition that it names the user still. Cost: 1 consistent Scan of up to
-// 1 MB, and 1 TransactWriteItems of 1 row for each that it shows; of 2 for a block.
+// Index: primary, by Scan. Key: all rows of the notes table. Each row is changed on condition that it names the user still; identities as in NoteIdentity. Cost: 1
+// consistent Scan of up to 1 MB, and 1 TransactWriteItems of 1 row for each that it shows; of 2 for a block and an identity.
 func (db Store) EraseTraces(ctx context.Context, id user.ID, position string) (met int, next string, err error) {
 	found, next, err := db.Traces(ctx, tracedNotes(id), string(id), position)
 	if err != nil {
@@ -41,7 +43,13 @@ func (db Store) EraseTraces(ctx context.Context, id user.ID, position string) (m
 	}
 	others := found[:0]
 	for _, t := range found {
-		if t.Key.PK != keys.UserPK(string(id)) {
+		switch {
+		case t.Key.PK == keys.UserPK(string(id)):
+		case strings.HasPrefix(t.Key.PK, keys.SubjectPrefix):
+			if err := (users.Store{DB: db.DB}).NoteIdentity(ctx, id, t.Key.PK); err != nil {
+				return 0, "", err
+			}
+		default:
 			others = append(others, t)
 		}
 	}

@@ -102,6 +102,7 @@ func (d *written) erased() {
 	t := d.T
 	t.Helper()
 	assert.Empty(t, d.traces())
+	assert.Contains(t, dynamotest.RowsOf(t, d.db, dynamo.NotesTable), dynamo.Key{PK: keys.UserPK(string(d.gone)), SK: keys.SubjectPK("issuer", "gone")}, "the identity is noted")
 	for n, was := range d.notes[:2] {
 		is, err := d.Get(d.asAda, was.ID)
 		require.NoError(t, err)

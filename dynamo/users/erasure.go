@@ -3,10 +3,6 @@ package users
 import (
 	"context"
 	"errors"
-	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
@@ -59,59 +55,39 @@ func inState(id user.ID, state domain.DeletionState, failed error) dynamo.Action
 		Values: dynamo.Attrs{":state": dynamo.Str(string(state))}, Failed: func(dynamo.Attrs) error { return failed }}
 }
 
-// EraseMentions removes what names a user in the partitions of others, and by what the user signed in: identities with what their idempotency keys
-// recorded, blocks by others with their counts, and how many notes the user gave others. It reads a page of the whole table, since no index finds them.
+// NoteIdentity notes the partition of an identity of a user who is being erased, for [Store.EraseUser]. The identity stays until then: whoever signs in with it is
+// no stranger before.
 //
-// Index: primary. Key: all rows, eventually consistent; SUBJECT#<issuer>#<subject>/USER, IDEM#<issuer> <subject>, USER#<other>/BLOCKED#<user> and
-// USER#<other>/GIVEN#<user>. Cost: 1 Scan of a megabyte; for each block 1 TransactWriteItems of 2 rows; for each identity 1 Query, ⌈n/25⌉ BatchWriteItem and 1 more.
-func (db Store) EraseMentions(ctx context.Context, id user.ID, position string) (next string, err error) {
-	blocked, given := keys.BlockedSK(string(id)), keys.GivenSK(string(id))
-	in := dynamodb.ScanInput{
-		TableName: db.Table(dynamo.NotesTable), FilterExpression: aws.String("SK = :blocked OR SK = :given OR SK = :subject AND begins_with(PK, :subjects) AND user_id = :user"),
-		ProjectionExpression: aws.String("PK, SK"),
-		ExpressionAttributeValues: dynamo.Attrs{
-			":blocked": dynamo.Str(blocked), ":given": dynamo.Str(given), ":subject": dynamo.Str(keys.SubjectSK), ":subjects": dynamo.Str(keys.SubjectPrefix), ":user": dynamo.Str(string(id)),
-		},
-	}
-	if position != "" {
-		pk, sk, _ := strings.Cut(position, "\n")
-		in.ExclusiveStartKey = dynamo.NotesTable.Key(dynamo.Key{PK: pk, SK: sk})
-	}
-	var found []dynamo.Key
-	last, err := db.ScanPage(ctx, dynamo.NotesTable, &in, func(item dynamo.Item) error {
-		key, err := dynamo.KeyOf(item, dynamo.NotesTable)
-		found = append(found, key)
-		return err
-	})
-	if err != nil {
-		return "", err
-	}
-	for _, key := range found {
-		switch key.SK {
-		case blocked:
-			err = db.UnblockUser(ctx, user.ID(keys.Part(key.PK, 1)), id, idempotency.Key{})
-		case given:
-			err = db.BatchDelete(ctx, []dynamo.RowID{{Table: dynamo.NotesTable, Key: key}})
-		default:
-			err = db.eraseIdentity(ctx, key)
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-	if last == nil {
-		return "", nil
-	}
-	return dynamo.Text(last["PK"]) + "\n" + dynamo.Text(last["SK"]), dynamo.Rest(ctx, dynamo.SweepPause)
+// Index: primary. Key: USER#<user>/SUBJECT#<issuer>#<subject>, on condition that USER#<user>/PROFILE is there. Cost: 1 TransactWriteItems of 2 rows.
+func (db Store) NoteIdentity(ctx context.Context, id user.ID, pk string) error {
+	row := dynamo.Action{Table: dynamo.NotesTable, Item: dynamo.NotesTable.Key(dynamo.Key{PK: keys.UserPK(string(id)), SK: pk})}
+	there := dynamo.Action{Table: dynamo.NotesTable, Key: ProfileKey(id), Condition: "attribute_exists(PK)", Failed: dynamo.Moved}
+	return dynamo.UnlessMoved(db.Transact(ctx, []dynamo.Action{row, there}, idempotency.Key{}))
 }
 
-// eraseIdentity removes an identity, after what was recorded for it.
-func (db Store) eraseIdentity(ctx context.Context, key dynamo.Key) error {
-	if err := db.erasePartition(ctx, keys.IdempotencyPK(keys.Part(key.PK, 1)+" "+keys.Part(key.PK, 2))); err != nil {
-		return err
-	}
-	return db.BatchDelete(ctx, []dynamo.RowID{{Table: dynamo.NotesTable, Key: key}})
+// identities returns the partitions of the identities that were noted.
+func (db Store) identities(ctx context.Context, id user.ID) (noted []string, err error) {
+	s := dynamo.Span{Table: dynamo.NotesTable, PK: keys.UserPK(string(id)), Keys: true}
+	s.Low, s.High = dynamo.Prefixed(keys.SubjectPrefix)
+	_, err = db.Query(ctx, s, func(item dynamo.Item) (bool, error) {
+		key, err := dynamo.KeyOf(item, dynamo.NotesTable)
+		noted = append(noted, key.SK)
+		return true, err
+	})
+	return noted, err
 }
+
+// eraseIdentity is what removes an identity of a user, and that it was noted. Nothing else is removed if it is another user's by now.
+func eraseIdentity(id user.ID, pk string) []dynamo.Action {
+	return []dynamo.Action{
+		{Table: dynamo.NotesTable, Key: dynamo.Key{PK: pk, SK: keys.SubjectSK}, Remove: true, Condition: "attribute_not_exists(PK) OR user_id = :self",
+			Values: dynamo.Attrs{":self": dynamo.Str(string(id))}, Failed: dynamo.Moved},
+		{Table: dynamo.NotesTable, Key: dynamo.Key{PK: keys.UserPK(string(id)), SK: pk}, Remove: true},
+	}
+}
+
+// identitiesAtOnce is how many identities go together with the profile; a user has one, but for those of other programs.
+const identitiesAtOnce = 40
 
 // erasePage is how many rows are read before they are removed.
 const erasePage = 500
@@ -141,20 +117,31 @@ func (db Store) erasePartition(ctx context.Context, pk string, kept ...string) e
 	}
 }
 
-// EraseUser removes what is left of a user: what idempotency keys recorded, all rows of the user's partition, what tells servers of the revocation, and at last
-// the profile with the lock of the address.
+// EraseUser removes what is left of a user: what idempotency keys of the user and of the noted identities recorded, all rows of the user's partition, what tells
+// servers of the revocation, and at last the profile with the lock of the address and the identities, on condition that they are the user's.
 //
-// Index: primary. Key: PK = IDEM#<user>; PK = USER#<user>; REVOCATIONS#<day>/<instant>#<user>; USER#<user>/PROFILE, REVOKED and ERASURE, and EMAIL#<email>/UNIQUE_EMAILS unless it
-// is another user's. Cost: 1 BatchGetItem, 2 Queries, more for each 500 rows, ⌈n/25⌉ BatchWriteItem and 1 TransactWriteItems of 4 rows.
+// Index: primary. Key: PK = IDEM#<user> and IDEM#<issuer> <subject>; PK = USER#<user>; REVOCATIONS#<day>/<instant>#<user>; USER#<user>/PROFILE, REVOKED, ERASURE and
+// SUBJECT#<issuer>#<subject>, SUBJECT#<issuer>#<subject>/USER, and EMAIL#<email>/UNIQUE_EMAILS unless it is another user's. Cost: 1 BatchGetItem, 3 Queries and 1 for
+// each identity, more for each 500 rows, ⌈n/25⌉ BatchWriteItem and 1 TransactWriteItems of 4 rows and 2 for each identity.
 func (db Store) EraseUser(ctx context.Context, u user.User) error {
 	accesses, errs := db.AccessByID(ctx, []user.ID{u.ID})
 	if errs != nil {
 		return errs[0]
 	}
-	if err := db.erasePartition(ctx, keys.IdempotencyPK(string(u.ID))); err != nil {
+	identities, err := db.identities(ctx, u.ID)
+	if err != nil {
 		return err
 	}
-	if err := db.erasePartition(ctx, keys.UserPK(string(u.ID)), keys.ProfileSK, keys.RevokedSK, keys.ErasureSK); err != nil {
+	viewers := []string{string(u.ID)}
+	for _, pk := range identities {
+		viewers = append(viewers, keys.Part(pk, 1)+" "+keys.Part(pk, 2))
+	}
+	for _, v := range viewers {
+		if err := db.erasePartition(ctx, keys.IdempotencyPK(v)); err != nil {
+			return err
+		}
+	}
+	if err := db.erasePartition(ctx, keys.UserPK(string(u.ID)), append([]string{keys.ProfileSK, keys.RevokedSK, keys.ErasureSK}, identities...)...); err != nil {
 		return err
 	}
 	if at := accesses[0].Revoked; !at.IsZero() {
@@ -165,9 +152,18 @@ func (db Store) EraseUser(ctx context.Context, u user.User) error {
 	profile := erasing(u.ID, dynamo.ErrDone)
 	profile.Remove = true
 	actions := []dynamo.Action{profile, {Table: dynamo.NotesTable, Key: revokedKey(u.ID), Remove: true}, {Table: dynamo.NotesTable, Key: progressKey(u.ID), Remove: true}}
+	for i, pk := range identities {
+		if i < len(identities)-identitiesAtOnce {
+			if err := db.Transact(ctx, eraseIdentity(u.ID, pk), idempotency.Key{}); err != nil {
+				return err
+			}
+			continue
+		}
+		actions = append(actions, eraseIdentity(u.ID, pk)...)
+	}
 	lock := dynamo.Action{Table: dynamo.NotesTable, Key: emailKey(user.FoldEmail(u.Email)), Remove: true, Condition: "attribute_not_exists(PK) OR user_id = :self",
 		Values: dynamo.Attrs{":self": dynamo.Str(string(u.ID))}, Failed: func(dynamo.Attrs) error { return user.ErrEmailTaken }}
-	err := db.Transact(ctx, append(actions, lock), idempotency.Key{})
+	err = db.Transact(ctx, append(actions, lock), idempotency.Key{})
 	if errors.Is(err, user.ErrEmailTaken) { // by rows of another program
 		err = db.Transact(ctx, actions, idempotency.Key{})
 	}

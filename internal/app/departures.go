@@ -62,6 +62,7 @@ type departure struct {
 	notes    notes.Store
 	tags     filetags.Store
 	library  scores.Items
+	kept     scores.Store
 	entities entities.Store
 	projects projects.Store
 	archives archives.Store
@@ -86,11 +87,11 @@ func (d departure) phases() []user.Phase {
 		{Name: "received", Erase: d.notes.EraseReceived},
 		{Name: "notes", Erase: d.notes.EraseNotes},
 		{Name: "tags", Erase: func(ctx context.Context, id user.ID, _ string) (string, error) { return "", d.tags.EraseSets(ctx, id) }},
+		{Name: "kept scores", Erase: d.eraseKept},
 		{Name: "scores", Erase: d.eraseScores},
 		{Name: "items", Erase: d.eraseItems},
 		{Name: "scopes", Erase: d.eraseScopes},
 		{Name: "projects", Erase: d.eraseProjects},
-		{Name: "mentions", Erase: d.users.EraseMentions},
 	}, d.traces.phases(), []user.Phase{{Name: "rest", Erase: d.eraseRest}})
 }
 
@@ -117,6 +118,20 @@ func (d departure) eraseFiles(ctx context.Context, prefix string) error {
 		err = errors.Join(err, d.bucket.Delete(ctx, key))
 	}
 	return err
+}
+
+// eraseKept removes the list of scores that a user keeps.
+func (d departure) eraseKept(ctx context.Context, id user.ID, _ string) (string, error) {
+	kept, err := d.kept.ListKept(ctx, id, page.Window{Limit: page.Max})
+	if err != nil {
+		return "", err
+	}
+	for _, k := range kept.Items {
+		if err := d.kept.DropScore(ctx, id, k.Score, idempotency.Key{}); err != nil {
+			return "", err
+		}
+	}
+	return goOn(len(kept.Items), false)
 }
 
 // eraseScores removes scores with their snapshots. Tasks remove what is left of them, and end the uses of their items; their events go with the traces.
@@ -234,13 +249,17 @@ func (d departure) leaveScope(ctx context.Context, id user.ID, s entity.Scope) (
 // eraseProjects does the same for projects.
 func (d departure) eraseProjects(ctx context.Context, id user.ID, _ string) (string, error) {
 	ctx = d.as(ctx, id)
+	deleted, err := domain.First(d.users.DeletedByID(ctx, []user.ID{id}))
+	if err != nil {
+		return "", err
+	}
 	all, err := d.projects.ListAll(ctx, id, page.Window{Limit: page.Max})
 	if err != nil {
 		return "", err
 	}
 	waits := false
 	for _, p := range all.Items {
-		wait, err := d.leaveProject(ctx, id, p)
+		wait, err := d.leaveProject(ctx, deleted, p)
 		missed := errors.Is(err, projects.ErrStale) || fault.Is(err, fault.NotFound) // somebody else was faster
 		if err != nil && !missed {
 			return "", err
@@ -250,13 +269,18 @@ func (d departure) eraseProjects(ctx context.Context, id user.ID, _ string) (str
 	return goOn(len(all.Items), waits)
 }
 
-// leaveProject has a user no longer be in a project, and reports whether that is still to come.
-func (d departure) leaveProject(ctx context.Context, id user.ID, p project.Project) (waits bool, err error) {
+// leaveProject has a user no longer be in a project, and reports whether that is still to come. Who has joined since the user was deleted, by an invitation, does
+// not inherit.
+func (d departure) leaveProject(ctx context.Context, deleted user.DeletedUser, p project.Project) (waits bool, err error) {
+	id := deleted.ID
 	if s := p.Deletion.State; s == project.Deleting || s == project.Reinstating || s == project.Erasing || p.Member.Team == "" {
 		return true, nil
 	}
 	if p.Member.Type.May(project.Manager) {
 		others, err := d.projects.Others(ctx, id, p)
+		if others.Heir.AddedAt.After(deleted.DeletedAt()) {
+			others.Heir = project.Member{}
+		}
 		switch {
 		case err != nil:
 			return false, err
@@ -290,7 +314,7 @@ func goOn(things int, waits bool) (string, error) {
 	return "", nil
 }
 
-// eraseRest removes what is counted of a user and the stream of events, when tasks that are about the user have ended.
+// eraseRest removes what is counted of a user, the stream of events, and tasks of earlier deletions, when tasks that are about the user have ended.
 func (d departure) eraseRest(ctx context.Context, id user.ID, _ string) (string, error) {
 	working, err := d.users.AnyTaskOf(ctx, string(id), user.RunErasure)
 	if err != nil {
@@ -298,6 +322,13 @@ func (d departure) eraseRest(ctx context.Context, id user.ID, _ string) (string,
 	}
 	if working {
 		return "", later()
+	}
+	deleted, err := domain.First(d.users.DeletedByID(ctx, []user.ID{id}))
+	if err == nil {
+		err = d.users.ForgetEarlier(ctx, deleted.Erasure())
+	}
+	if err != nil {
+		return "", err
 	}
 	for _, a := range allowances() {
 		if err := d.users.ForgetTally(ctx, dynamo.Allowed{Kind: a.Kind, Of: string(id)}); err != nil {

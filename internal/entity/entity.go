@@ -213,5 +213,5 @@ type UnknownUser struct{ Field string }
 // Error says what happened, for people.
 func (*UnknownUser) Error() string { return "there is no user whom you can add" }
 
-// ErrLastOwner says that the last owner of a scope cannot leave or get another role.
+// ErrLastOwner says that the last owner of a scope cannot leave or get another role. Owners who are deleted do not count.
 var ErrLastOwner = &fault.Error{Kind: fault.Conflict, Message: "a scope keeps at least one owner"}

@@ -367,7 +367,7 @@ func (*UnknownUser) Error() string { return "there is no user whom you can add" 
 // NameTaken says that a category or team of this name exists.
 var NameTaken = &fault.Error{Kind: fault.Conflict, Message: "the name is taken"}
 
-// ErrLastManager says that the last manager of a project cannot leave or be moved.
+// ErrLastManager says that the last manager of a project cannot leave or be moved. Managers who are deleted do not count.
 var ErrLastManager = &fault.Error{Kind: fault.Conflict, Message: "a project keeps at least one manager"}
 
 func notFound(what string) error { return fault.New(fault.NotFound, "there is no such %s", what) }

@@ -88,7 +88,7 @@ type Delete struct {
 // outcome. Who is deleted already is left as they are.
 //
 // Two who manage something together may be deleted at the same moment. So it is looked again what others need the user for, and the user is brought back
-// at once if there is something.
+// at once if there is something; tokens from before are revoked then.
 func (s *Service) Delete(ctx context.Context, in Delete) (DeletedUser, error) {
 	id, err := s.whom(ctx, in.User)
 	if err != nil {
@@ -115,6 +115,8 @@ func (s *Service) Delete(ctx context.Context, in Delete) (DeletedUser, error) {
 	if err != nil || !begins {
 		return deleted, err
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookAgainWithin) // also for a client that has gone
+	defer cancel()
 	if err := s.needed(ctx, id); err != nil {
 		if failed := s.takeBack(ctx, deleted); failed != nil {
 			err = failed
@@ -123,6 +125,9 @@ func (s *Service) Delete(ctx context.Context, in Delete) (DeletedUser, error) {
 	}
 	return deleted, nil
 }
+
+// lookAgainWithin is how long it may take to look again who is needed, and to bring somebody back.
+const lookAgainWithin = 20 * time.Second
 
 // takeBack brings a user back whose deletion has begun, unless somebody has changed it since.
 func (s *Service) takeBack(ctx context.Context, deleted DeletedUser) error {
@@ -277,16 +282,17 @@ func (s *Service) changeDeletion(ctx context.Context, mutation string, id ID, ke
 func (s *Service) putDeletion(ctx context.Context, before User, deletion domain.Deletion, now time.Time, once idempotency.Key) (User, error) {
 	after := before
 	after.Deletion, after.Version, after.UpdatedAt = deletion, before.Version+1, now
-	return after, s.o.Store.PutDeletion(ctx, before, after, after.erasure(), once.With(string(after.ID)))
+	var follow []task.Task
+	if deletion.State != "" {
+		follow = append(follow, DeletedUser{after}.Erasure())
+	}
+	return after, s.o.Store.PutDeletion(ctx, before, after, follow, once.With(string(after.ID)))
 }
 
-// erasure returns the task that goes on with a deletion when the user cannot be brought back.
-func (u User) erasure() []task.Task {
-	if u.Deletion.State == "" {
-		return nil
-	}
-	until := u.Deletion.UndoUntil
-	return []task.Task{{Kind: RunErasure, ID: string(u.ID) + "/" + strconv.FormatInt(until.UnixMilli(), 10), Scope: string(u.ID), Due: until}}
+// Erasure is the task that goes on with the deletion when the user cannot be brought back.
+func (d DeletedUser) Erasure() task.Task {
+	until := d.Deletion.UndoUntil
+	return task.Task{Kind: RunErasure, ID: string(d.ID) + "/" + strconv.FormatInt(until.UnixMilli(), 10), Scope: string(d.ID), Due: until}
 }
 
 // ListDeleted lists the deleted users, those first who can be brought back for the shortest time. Unauthenticated or Forbidden for everybody but

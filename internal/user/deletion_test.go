@@ -117,7 +117,7 @@ func TestAnErasureGoesOnWhereverItsServerIsLost(t *testing.T) {
 		w := &ward{user: User{ID: "u1", Version: 2, UpdatedAt: noon, Deletion: domain.Deletion{State: domain.Deleted, At: noon, UndoUntil: noon.Add(domain.UndoDeletion)}}, killed: lost}
 		left := map[string]int{"first": 2, "second": 1, "third": 3}
 		e := Eraser{Store: w, Phases: w.steps(left, &waits, clock), Now: clock}
-		one := w.user.erasure()[0]
+		one := DeletedUser{w.user}.Erasure()
 		again, err := e.Run(t.Context(), one)
 		require.NoError(t, err)
 		assert.Equal(t, w.user.Deletion.UndoUntil, again, "it waits for 30 days")
@@ -154,7 +154,7 @@ func TestAPhaseThatWaitsIsAskedLessAndLessOften(t *testing.T) {
 		return position, &Later{At: known}
 	}}}}
 	asked := func() time.Duration {
-		again, err := e.Run(t.Context(), w.user.erasure()[0])
+		again, err := e.Run(t.Context(), DeletedUser{w.user}.Erasure())
 		require.NoError(t, err)
 		after := again.Sub(now)
 		now = again
@@ -175,7 +175,7 @@ func TestAPhaseThatWaitsIsAskedLessAndLessOften(t *testing.T) {
 
 func TestAUserWhoCameBackIsNotErased(t *testing.T) {
 	w := &ward{user: User{ID: "u1", Version: 2, Deletion: domain.Deletion{State: domain.Deleted, UndoUntil: noon}}, killed: -1}
-	one := w.user.erasure()[0]
+	one := DeletedUser{w.user}.Erasure()
 	w.user.Deletion = domain.Deletion{}
 	again, err := Eraser{Store: w, Now: func() time.Time { return noon.Add(time.Hour) }}.Run(t.Context(), one)
 	require.NoError(t, err)
@@ -189,7 +189,7 @@ func TestAUserWhoCameBackIsNotErased(t *testing.T) {
 
 func TestAnErasureByANewerServerIsLeftToIt(t *testing.T) {
 	w := &ward{user: User{ID: "u1", Version: 2, Deletion: domain.Deletion{State: domain.Erasing, UndoUntil: noon}}, at: Progress{Phase: "new"}, killed: -1}
-	_, err := Eraser{Store: w, Now: func() time.Time { return noon.Add(time.Hour) }}.Run(t.Context(), w.user.erasure()[0])
+	_, err := Eraser{Store: w, Now: func() time.Time { return noon.Add(time.Hour) }}.Run(t.Context(), DeletedUser{w.user}.Erasure())
 	assert.True(t, fault.Is(err, fault.Outdated))
 	assert.False(t, w.erased)
 }

@@ -83,7 +83,7 @@ func (e Eraser) Run(ctx context.Context, t task.Task) (time.Time, error) {
 	}
 	u := deleted.User
 	switch until := u.Deletion.UndoUntil; {
-	case u.erasure()[0].ID != t.ID:
+	case deleted.Erasure().ID != t.ID:
 		return time.Time{}, nil // another task follows from what was done since
 	case !u.Deletion.Over(e.Now()):
 		return until, nil

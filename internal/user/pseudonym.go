@@ -24,7 +24,9 @@ func Pseudonym(random uuid.UUID) ID {
 type Pseudonyms func(ctx context.Context, id ID, project string) (ID, error)
 
 // IsErased reports whether an id is [Erased] or a pseudonym: it needs no read to know that there is no profile with it.
-func IsErased(id ID) bool { return len(id) == len(Erased) && strings.HasPrefix(string(id), erasedPrefix) }
+func IsErased(id ID) bool {
+	return len(id) == len(Erased) && strings.HasPrefix(string(id), erasedPrefix)
+}
 
 // erasedPrefix is how [Erased] and pseudonyms begin.
 const erasedPrefix = "00000000-0000-8"

@@ -56,6 +56,7 @@ func fill(s *apitest.Server) filled {
 			return strings.Contains(ada.Must(`{ viewer { archives { nodes { state } } } }`, nil).Body, "DONE")
 		}, time.Minute, 20*time.Millisecond)
 	})
+	s.User("gone.checks@example.com").Mutate("deleteUser", "deleted { state }", apitest.Vars{})
 	crew := s.Labelled(3, 1)
 	crew.Client.Must(`mutation($p: ID!) { updateGuidelines(input: {projectId: $p, text: "# How to label"}) { __typename } }`, apitest.Vars{"p": crew.ID})
 	file := crew.Client.Uploads([]byte("seen in a project"), apitest.Vars{"name": "scan.txt", "type": "text/plain"})

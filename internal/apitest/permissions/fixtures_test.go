@@ -4,7 +4,7 @@ import "strings"
 
 // Values that documents may name:
 //
-//   - people: $owner, $view, $stranger, $leaver, $heir (whose is what is left), $goer, $gone (who is deleted), $nobody (who does not exist), $ownerEmail, $takenEmail, $email (the role's own);
+//   - people: $owner, $view, $stranger, $leaver, $heir (whose is what is left), $goer, $departed (who is deleted), $nobody (who does not exist), $ownerEmail, $takenEmail, $email (the role's own);
 //   - notes: $note, $deleted, $version, $tag;
 //   - an archive: $archive, which is done and lacks a file;
 //   - a scope: $scope, $entity and $other, which are related to one another, $ghost (which does not exist); $doomedScope and $deletedScope, of the same people;
@@ -159,8 +159,8 @@ var arguments = map[string]string{
 	"Mutation.deleteItem":       `(input: {itemId: $spareFile})`,
 	"Mutation.revokeUser":       `(input: {userId: $leaver})`,
 	"Mutation.deleteUser":       `(input: {userId: $goer})`,
-	"Mutation.undoDeleteUser":   `(input: {userId: $gone})`,
-	"Mutation.purgeDeletedUser": `(input: {userId: $gone})`,
+	"Mutation.undoDeleteUser":   `(input: {userId: $departed})`,
+	"Mutation.purgeDeletedUser": `(input: {userId: $departed})`,
 	"Mutation.setItemQuota":     `(input: {userId: $owner, quota: 209715199})`,
 	"Mutation.setItemTags":      `(input: {itemId: $spareFile, tags: [{value: $fresh}]})`,
 	"Mutation.removeItemTags":   `(input: {itemId: $file, tags: [$word]})`,

@@ -110,11 +110,11 @@ func (w *world) renewAsker() {
 // renewDeletedUsers makes two users, of whom one is deleted.
 func (w *world) renewDeletedUsers() {
 	w.T.Helper()
-	for _, name := range []string{"goer", "gone"} {
+	for _, name := range []string{"goer", "departed"} {
 		w.people[name] = w.User(w.address(name + w.fresh()))
 		w.ids[name] = w.people[name].ID
 	}
-	w.people["gone"].Must(`mutation { deleteUser(input: {}) { deleted { state } } }`, nil)
+	w.people["departed"].Must(`mutation { deleteUser(input: {}) { deleted { state } } }`, nil)
 }
 
 // renewNotes makes a note with an earlier version, which is shared, or was, and one that was deleted after that.
@@ -253,7 +253,7 @@ func (w *world) snapshot() snapshot {
 	if w.role == "admin" {
 		users += bare(w.asker.Must(`{ deadLetters { id } }`, nil))
 		for _, gone := range w.asker.Must(`{ deletedUsers(first: 500) { nodes { userId state undoUntil } } }`, nil).List("deletedUsers.nodes") {
-			if id := gone.(map[string]any)["userId"]; id == w.ids["goer"] || id == w.ids["gone"] { // others are of other roles
+			if id := gone.(map[string]any)["userId"]; id == w.ids["goer"] || id == w.ids["departed"] { // others are of other roles
 				deletedUsers += fmt.Sprint(gone)
 			}
 		}

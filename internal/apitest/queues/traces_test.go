@@ -21,10 +21,10 @@ import (
 // erasesTraces erases what others' rows say about a user, as the erasure of a user does, without its rests.
 func erasesTraces(s *apitest.Server, who *apitest.Client) {
 	s.T.Helper()
-	notes, work := s.App.Traces.Notes, s.App.Traces.Work
-	notes.Settle, work.Settle = 0, 0
+	notes, lists, work := s.App.Traces.Notes, s.App.Traces.Lists, s.App.Traces.Work
+	notes.Settle, lists.Settle, work.Settle = 0, 0, 0
 	id := user.ID(apitest.GlobalKey(s.T, who.ID)[1])
-	for _, traces := range []user.TraceEraser{notes, work} {
+	for _, traces := range []user.TraceEraser{notes, lists, work} {
 		require.Eventually(s.T, func() bool { // messages on their way are met until the queue has followed them
 			for position, calls := "", 0; calls < 100; calls++ {
 				next, err := traces.EraseTraces(s.T.Context(), id, position)

@@ -206,3 +206,48 @@ func TestNobodyIsLetInWhileNobodyCanTell(t *testing.T) {
 	p.second.Faults.Clear()
 	ada.At(p.second).Do(`{ __typename }`, nil).Fails("UNAUTHENTICATED", "")
 }
+
+// TestADeletedUserIsSignedOutOnAllServers lists what was opened before, and that nothing is opened until the user is back.
+func TestADeletedUserIsSignedOutOnAllServers(t *testing.T) {
+	p := newPair(t)
+	for _, s := range []*apitest.Server{p.first, p.second} {
+		s.FollowsRevocations()
+	}
+	listeners(p.first, 2)
+	ada, bob := p.first.User("ada@example.com"), p.first.User("bob@example.com")
+	var hers []*apitest.Stream
+	for _, s := range []*apitest.Server{p.first, p.second} {
+		hers = append(hers, ada.At(s).Subscribe(online, nil))
+	}
+	source, his := source(ada.At(p.second), "", online, nil), bob.At(p.second).Subscribe(online, nil)
+	for _, s := range append(hers, his) {
+		s.Next()
+	}
+	source.next()
+
+	ada.Mutate("deleteUser", "deleted { state }", apitest.Vars{})
+	for _, s := range hers {
+		assert.EqualValues(t, 4403, websocket.CloseStatus(s.Ended()))
+	}
+	for source.lines.Scan() { // until it ends
+		assert.NotContains(t, source.lines.Text(), "complete")
+	}
+	require.NoError(t, source.lines.Err())
+	var later *apitest.Client
+	require.Eventually(t, func() bool { // tokens tell the second in which they were issued
+		later = p.second.As("ada@example.com")
+		errs := later.Do(`{ viewer { id } }`, nil).Errors
+		return len(errs) == 1 && errs[0].Extensions.Code == "USER_DELETED"
+	}, apitest.Patience, 100*time.Millisecond)
+	for _, s := range []*apitest.Server{p.first, p.second} {
+		_, err := later.At(s).Dial(t.Context(), nil, online, nil)
+		assert.EqualValues(t, 4403, websocket.CloseStatus(err), "a socket would not notice that the user is back")
+	}
+
+	later.At(p.first).Mutate("undoDeleteUser", "user { id }", apitest.Vars{})
+	back := later.At(p.second).Subscribe(online, nil)
+	back.Next()
+	bob.Mutate("heartbeat", "onlineCount", apitest.Vars{})
+	his.Next()
+	back.Next()
+}
