@@ -11134,7 +11134,7 @@ union DeleteUserProblem = StillNeeded
 
 """
 The user is the last manager of projects, or the last owner of scopes, that have other members. Name another one first, or delete them. Members who
-are deleted do not count.
+are deleted do not count. The user may have been signed out everywhere all the same: if another manager was deleted at the same moment.
 """
 type StillNeeded implements Problem {
   message: String!

@@ -2060,7 +2060,7 @@ type StartProjectImportPayload struct {
 }
 
 // The user is the last manager of projects, or the last owner of scopes, that have other members. Name another one first, or delete them. Members who
-// are deleted do not count.
+// are deleted do not count. The user may have been signed out everywhere all the same: if another manager was deleted at the same moment.
 type StillNeeded struct {
 	Message string `json:"message"`
 	// The projects and scopes; at most 100 of them.

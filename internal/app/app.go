@@ -132,7 +132,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	handlers[project.RunExport] = Exporter(projectsStore, s.Bucket, usersStore).Run
 	handlers[score.SettleIntent], handlers[score.SweepItem], handlers[score.FollowItem], handlers[score.EndUses] = scores.Settle, items.Sweep, items.Follow, items.EndUses
 	handlers[filetag.Reshard], handlers[score.FollowUses] = tags.Spread, tags.FollowUses
-	handlers[user.RunErasure] = user.Eraser{Store: usersStore, Now: now, Phases: departure{
+	handlers[user.RunErasure] = user.Eraser{Store: usersStore, LookAgain: users.LookAgain, Now: now, Phases: departure{
 		users: usersStore, notes: notesStore, tags: filetags.Store{DB: s.DB}, library: itemsStore, kept: scoresStore, entities: entitiesStore, projects: projectsStore, archives: archivesStore,
 		scopes: entities, project: projects, scores: scores, items: items, bucket: s.Bucket, streams: queue.Streams{Queue: a.Labelling.Queue}, traces: a.Traces, now: now,
 	}.phases()}.Run

@@ -2,6 +2,7 @@ package user
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -32,7 +33,8 @@ type Access struct {
 	Deletion domain.Deletion // By and At are not kept here
 }
 
-// RunErasure is the kind of task that waits until a deleted user cannot be brought back, and removes all that the user has.
+// RunErasure is the kind of task that looks again whether others need a deleted user, waits until the user cannot be brought back, and removes all that the
+// user has.
 const RunErasure task.Kind = "user-erasure"
 
 // namedLeft is how many projects and scopes [StillNeeded] names.
@@ -87,8 +89,9 @@ type Delete struct {
 // any more. The user can be brought back for [domain.UndoDeletion]; then a task removes all that the user has. *[StillNeeded] as an expected
 // outcome. Who is deleted already is left as they are.
 //
-// Two who manage something together may be deleted at the same moment. So it is looked again what others need the user for, and the user is brought back
-// at once if there is something; tokens from before are revoked then.
+// Two who manage something together may be deleted at the same moment. So [Service.LookAgain] follows, also for a client who has left. A server that is
+// lost before that leaves it to the task. Tokens from before are revoked then, too. With the idempotency key of a deletion that was taken back, it is said what
+// others need the user for.
 func (s *Service) Delete(ctx context.Context, in Delete) (DeletedUser, error) {
 	id, err := s.whom(ctx, in.User)
 	if err != nil {
@@ -112,22 +115,36 @@ func (s *Service) Delete(ctx context.Context, in Delete) (DeletedUser, error) {
 		}
 		return domain.Deletion{State: domain.Deleted, By: viewer.From(ctx).UserID, At: now, UndoUntil: now.Add(domain.UndoDeletion)}, nil
 	})
-	if err != nil || !begins {
-		return deleted, err
+	switch {
+	case err != nil:
+	case begins:
+		err = s.LookAgain(ctx, deleted)
+	case deleted.ID == "" || deleted.Deletion.State == "": // a repeated request, and the user is there
+		err = s.needed(ctx, id)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookAgainWithin) // also for a client that has gone
-	defer cancel()
-	if err := s.needed(ctx, id); err != nil {
-		if failed := s.takeBack(ctx, deleted); failed != nil {
-			err = failed
-		}
+	if err != nil {
 		return DeletedUser{}, err
 	}
 	return deleted, nil
 }
 
-// lookAgainWithin is how long it may take to look again who is needed, and to bring somebody back.
-const lookAgainWithin = 20 * time.Second
+// lookTime is how long [Service.LookAgain] may take.
+const lookTime = 10 * time.Second
+
+// LookAgain looks once more what others need a user for whose deletion has begun, and brings the user back if there is something: *[StillNeeded]. It goes on
+// when the context ends. Whose deletion was changed since stays as they are.
+func (s *Service) LookAgain(ctx context.Context, deleted DeletedUser) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+	defer cancel()
+	err := s.needed(ctx, deleted.ID)
+	if _, needed := errors.AsType[*StillNeeded](err); !needed {
+		return err
+	}
+	if failed := s.takeBack(ctx, deleted); failed != nil {
+		return failed
+	}
+	return err
+}
 
 // takeBack brings a user back whose deletion has begun, unless somebody has changed it since.
 func (s *Service) takeBack(ctx context.Context, deleted DeletedUser) error {
@@ -289,10 +306,14 @@ func (s *Service) putDeletion(ctx context.Context, before User, deletion domain.
 	return after, s.o.Store.PutDeletion(ctx, before, after, follow, once.With(string(after.ID)))
 }
 
-// Erasure is the task that goes on with the deletion when the user cannot be brought back.
+// Erasure is the task that goes on with the deletion: [Settle] after its beginning, when who asked for it has looked again, or as soon as the user cannot be
+// brought back.
 func (d DeletedUser) Erasure() task.Task {
-	until := d.Deletion.UndoUntil
-	return task.Task{Kind: RunErasure, ID: string(d.ID) + "/" + strconv.FormatInt(until.UnixMilli(), 10), Scope: string(d.ID), Due: until}
+	due, until := d.Deletion.At.Add(Settle), d.Deletion.UndoUntil
+	if until.Before(due) {
+		due = until
+	}
+	return task.Task{Kind: RunErasure, ID: string(d.ID) + "/" + strconv.FormatInt(until.UnixMilli(), 10), Scope: string(d.ID), Due: due}
 }
 
 // ListDeleted lists the deleted users, those first who can be brought back for the shortest time. Unauthenticated or Forbidden for everybody but

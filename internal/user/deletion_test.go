@@ -86,6 +86,8 @@ func (w *ward) EraseUser(context.Context, User) error {
 	return err
 }
 
+func nobodyNeeds(context.Context, DeletedUser) error { return nil }
+
 // steps are phases of which each removes the things of its own, one with each call, and is killed like a write.
 func (w *ward) steps(left map[string]int, waits *bool, now func() time.Time) (phases []Phase) {
 	for _, name := range []string{"first", "second", "third"} {
@@ -116,7 +118,7 @@ func TestAnErasureGoesOnWhereverItsServerIsLost(t *testing.T) {
 		clock := func() time.Time { return now }
 		w := &ward{user: User{ID: "u1", Version: 2, UpdatedAt: noon, Deletion: domain.Deletion{State: domain.Deleted, At: noon, UndoUntil: noon.Add(domain.UndoDeletion)}}, killed: lost}
 		left := map[string]int{"first": 2, "second": 1, "third": 3}
-		e := Eraser{Store: w, Phases: w.steps(left, &waits, clock), Now: clock}
+		e := Eraser{Store: w, LookAgain: nobodyNeeds, Phases: w.steps(left, &waits, clock), Now: clock}
 		one := DeletedUser{w.user}.Erasure()
 		again, err := e.Run(t.Context(), one)
 		require.NoError(t, err)
@@ -146,7 +148,7 @@ func TestAPhaseThatWaitsIsAskedLessAndLessOften(t *testing.T) {
 	now := noon.Add(time.Hour)
 	w := &ward{user: User{ID: "u1", Version: 2, UpdatedAt: noon, Deletion: domain.Deletion{State: domain.Erasing, UndoUntil: noon}}, killed: -1}
 	part, known := false, time.Time{}
-	e := Eraser{Store: w, Now: func() time.Time { return now }, Phases: []Phase{{Name: "first", Erase: func(_ context.Context, _ ID, position string) (string, error) {
+	e := Eraser{Store: w, LookAgain: nobodyNeeds, Now: func() time.Time { return now }, Phases: []Phase{{Name: "first", Erase: func(_ context.Context, _ ID, position string) (string, error) {
 		if part {
 			part = false
 			return position + "x", nil
@@ -177,11 +179,11 @@ func TestAUserWhoCameBackIsNotErased(t *testing.T) {
 	w := &ward{user: User{ID: "u1", Version: 2, Deletion: domain.Deletion{State: domain.Deleted, UndoUntil: noon}}, killed: -1}
 	one := DeletedUser{w.user}.Erasure()
 	w.user.Deletion = domain.Deletion{}
-	again, err := Eraser{Store: w, Now: func() time.Time { return noon.Add(time.Hour) }}.Run(t.Context(), one)
+	again, err := Eraser{Store: w, LookAgain: nobodyNeeds, Now: func() time.Time { return noon.Add(time.Hour) }}.Run(t.Context(), one)
 	require.NoError(t, err)
 	assert.Zero(t, again)
 	w.user.Deletion = domain.Deletion{State: domain.Deleted, UndoUntil: noon.Add(time.Minute)} // and was deleted again
-	again, err = Eraser{Store: w, Now: func() time.Time { return noon.Add(time.Hour) }}.Run(t.Context(), one)
+	again, err = Eraser{Store: w, LookAgain: nobodyNeeds, Now: func() time.Time { return noon.Add(time.Hour) }}.Run(t.Context(), one)
 	require.NoError(t, err)
 	assert.Zero(t, again, "another task sees to that")
 	assert.False(t, w.erased)
@@ -189,7 +191,40 @@ func TestAUserWhoCameBackIsNotErased(t *testing.T) {
 
 func TestAnErasureByANewerServerIsLeftToIt(t *testing.T) {
 	w := &ward{user: User{ID: "u1", Version: 2, Deletion: domain.Deletion{State: domain.Erasing, UndoUntil: noon}}, at: Progress{Phase: "new"}, killed: -1}
-	_, err := Eraser{Store: w, Now: func() time.Time { return noon.Add(time.Hour) }}.Run(t.Context(), DeletedUser{w.user}.Erasure())
+	_, err := Eraser{Store: w, LookAgain: nobodyNeeds, Now: func() time.Time { return noon.Add(time.Hour) }}.Run(t.Context(), DeletedUser{w.user}.Erasure())
 	assert.True(t, fault.Is(err, fault.Outdated))
 	assert.False(t, w.erased)
+}
+
+// TestADeletionThatNobodyLookedAtAgainIsTakenBack has the server lost between the mark and the second look.
+func TestADeletionThatNobodyLookedAtAgainIsTakenBack(t *testing.T) {
+	since := []Left{{Project: true, ID: "p"}}
+	for _, left := range [][]Left{nil, since} {
+		o := &one{user: User{ID: "u1", Version: 2, Deletion: domain.Deletion{State: domain.Deleted, At: noon, UndoUntil: noon.Add(domain.UndoDeletion)}}}
+		d := DeletedUser{o.user}
+		clock := func() time.Time { return d.Erasure().Due }
+		assert.Equal(t, noon.Add(Settle), clock())
+		s := NewService(Options{Store: o, Managed: []Managed{&needs{left}}, Now: clock})
+		again, err := Eraser{Store: o, LookAgain: s.LookAgain, Now: clock}.Run(t.Context(), d.Erasure())
+		require.NoError(t, err)
+		if left == nil {
+			assert.Equal(t, d.Deletion.UndoUntil, again)
+			assert.Equal(t, d.User, o.user)
+			continue
+		}
+		assert.Zero(t, again)
+		assert.Empty(t, o.user.Deletion)
+	}
+}
+
+func TestAnErasureThatCannotLookAgainIsRepeated(t *testing.T) {
+	w := &ward{user: User{ID: "u1", Version: 2, Deletion: domain.Deletion{State: domain.Deleted, At: noon, UndoUntil: noon.Add(time.Hour)}}, killed: -1}
+	fails := func(context.Context, DeletedUser) error { return errKilled }
+	_, err := Eraser{Store: w, LookAgain: fails, Now: func() time.Time { return noon }}.Run(t.Context(), DeletedUser{w.user}.Erasure())
+	require.ErrorIs(t, err, errKilled)
+}
+
+func TestTheTaskOfAUserWhoCannotBeBroughtBackIsDueThen(t *testing.T) {
+	d := DeletedUser{User{ID: "u1", Deletion: domain.Deletion{At: noon, UndoUntil: noon.Add(time.Second)}}}
+	assert.Equal(t, noon.Add(time.Second), d.Erasure().Due)
 }

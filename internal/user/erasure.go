@@ -12,7 +12,7 @@ import (
 	"github.com/taggie/taggie/internal/task"
 )
 
-// Settle is how long after nobody can bring a user back any more the erasure begins: whoever signed in before, and what they began, has ended then.
+// Settle is how long what somebody began before a deletion, or before nobody can bring the user back any more, may go on. The erasure begins after that.
 const Settle = time.Minute
 
 // Phase is a step of the erasure of a user.
@@ -66,12 +66,14 @@ type Erasable interface {
 
 // Eraser removes all that deleted users have who cannot be brought back any more. Its Run is the [task.Handler] of [RunErasure].
 type Eraser struct {
-	Store  Erasable
-	Phases []Phase // in this order; the names are kept, so that they do not change
-	Now    func() time.Time
+	Store     Erasable
+	LookAgain func(context.Context, DeletedUser) error // as [Service.LookAgain]
+	Phases    []Phase                                  // in this order; the names are kept, so that they do not change
+	Now       func() time.Time
 }
 
-// Run goes on with the deletion of a user from where it stands, and returns when it goes on then. A user who was brought back is left alone.
+// Run goes on with the deletion of a user from where it stands, and returns when it goes on then. A user who was brought back is left alone. While the user
+// can be brought back, it looks again: the server that began may have been lost before it did.
 func (e Eraser) Run(ctx context.Context, t task.Task) (time.Time, error) {
 	id := ID(t.Scope)
 	deleted, err := domain.First(e.Store.DeletedByID(ctx, []ID{id}))
@@ -86,7 +88,11 @@ func (e Eraser) Run(ctx context.Context, t task.Task) (time.Time, error) {
 	case deleted.Erasure().ID != t.ID:
 		return time.Time{}, nil // another task follows from what was done since
 	case !u.Deletion.Over(e.Now()):
-		return until, nil
+		err := e.LookAgain(ctx, deleted)
+		if _, needed := errors.AsType[*StillNeeded](err); needed {
+			return time.Time{}, nil
+		}
+		return until, err
 	case u.Deletion.State != domain.Erasing:
 		after := u
 		after.Deletion.State, after.Version, after.UpdatedAt = domain.Erasing, u.Version+1, domain.Later(e.Now, u.UpdatedAt)

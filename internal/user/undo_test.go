@@ -18,7 +18,17 @@ import (
 // one is a store of one user.
 type one struct {
 	Store
-	user User
+	Erasable
+	user   User
+	put    func()   // what happens with each change of the deletion; nil for nothing
+	result []string // what the key of an earlier request recorded
+}
+
+func (o *one) FindIdempotencyKey(context.Context, idempotency.Key) error {
+	if o.result == nil {
+		return nil
+	}
+	return &idempotency.Replayed{Result: o.result}
 }
 
 func (o *one) UsersByID(_ context.Context, ids []ID) ([]User, []error) {
@@ -28,7 +38,10 @@ func (o *one) UsersByID(_ context.Context, ids []ID) ([]User, []error) {
 	return []User{o.user}, nil
 }
 
-func (o *one) DeletedByID(_ context.Context, ids []ID) ([]DeletedUser, []error) {
+func (o *one) DeletedByID(ctx context.Context, ids []ID) ([]DeletedUser, []error) {
+	if err := ctx.Err(); err != nil {
+		return make([]DeletedUser, 1), []error{err}
+	}
 	if ids[0] != o.user.ID || o.user.Deletion.State == "" {
 		return make([]DeletedUser, 1), []error{noDeletedUser()}
 	}
@@ -39,11 +52,17 @@ func (o *one) AccessByID(context.Context, []ID) ([]Access, []error) {
 	return []Access{{Revoked: noon}}, nil
 }
 
-func (o *one) PutDeletion(_ context.Context, before, after User, _ []task.Task, _ idempotency.Key) error {
+func (o *one) PutDeletion(ctx context.Context, before, after User, _ []task.Task, _ idempotency.Key) error {
 	if before != o.user {
 		return &VersionConflict{Current: o.user}
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	o.user = after
+	if o.put != nil {
+		o.put()
+	}
 	return nil
 }
 
@@ -58,7 +77,10 @@ func (t *told) Announce(_ context.Context, _ string, at time.Time) error {
 // needs is what others need the user for, each time it is asked.
 type needs [][]Left
 
-func (n *needs) LastOf(context.Context, ID, int) ([]Left, error) {
+func (n *needs) LastOf(ctx context.Context, _ ID, _ int) ([]Left, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	left := (*n)[0]
 	*n = (*n)[1:]
 	return left, nil
@@ -120,5 +142,34 @@ func TestWhoIsNeededSinceIsBroughtBackAtOnce(t *testing.T) {
 		require.ErrorAs(t, err, &needed)
 		assert.Equal(t, since, needed.Of)
 		assert.Empty(t, o.user.Deletion)
+	}
+}
+
+// TestWhoHangsUpIsBroughtBackAllTheSame has the client leave when the deletion has begun.
+func TestWhoHangsUpIsBroughtBackAllTheSame(t *testing.T) {
+	ctx, hangUp := context.WithCancel(asking(t, viewer.Viewer{UserID: "u1"}))
+	o := &one{user: User{ID: "u1", Version: 1}, put: hangUp}
+	s := NewService(Options{Store: o, Managed: []Managed{&needs{nil, {{ID: "s"}}}}, Now: func() time.Time { return noon }})
+	_, err := s.Delete(ctx, Delete{})
+	require.ErrorAs(t, err, new(*StillNeeded))
+	require.Error(t, ctx.Err())
+	assert.Empty(t, o.user.Deletion)
+}
+
+func TestARepeatedDeletionThatWasTakenBackSaysWhy(t *testing.T) {
+	key, since := "k", []Left{{ID: "s"}}
+	for _, left := range [][]Left{since, nil} { // nil where the user was brought back with undoDeleteUser
+		o := &one{user: User{ID: "u1", Version: 3}, result: []string{"u1"}}
+		s := NewService(Options{Store: o, Managed: []Managed{&needs{left}}, Now: func() time.Time { return noon }})
+		d, err := s.Delete(asking(t, viewer.Viewer{UserID: "u1"}), Delete{IdempotencyKey: &key})
+		assert.Empty(t, d)
+		assert.Equal(t, User{ID: "u1", Version: 3}, o.user)
+		if left == nil {
+			require.NoError(t, err)
+			continue
+		}
+		var needed *StillNeeded
+		require.ErrorAs(t, err, &needed)
+		assert.Equal(t, since, needed.Of)
 	}
 }
