@@ -2,6 +2,7 @@ package users
 
 import (
 	"context"
+	"time"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/internal/domain"
@@ -18,24 +19,28 @@ const (
 	Present
 )
 
-// Standings returns how users stand, in the order of ids. It sees every acknowledged write.
+// Standings returns how users stand, in the order of ids, and from when on nobody who is away can be brought back; zero where nobody is away.
+// It sees every acknowledged write.
 //
 // Index: primary. Key: PK = USER#<user_id> AND SK = PROFILE. Cost: ⌈n/100⌉ BatchGetItem; none for nobody.
-func (db Store) Standings(ctx context.Context, ids []user.ID) ([]Standing, error) {
-	stand := make([]Standing, len(ids))
+func (db Store) Standings(ctx context.Context, ids []user.ID) (stand []Standing, until time.Time, err error) {
+	stand = make([]Standing, len(ids))
 	found, errs := db.profiles(ctx, ids, func(domain.Deletion) bool { return true })
 	for i, u := range found {
 		switch {
 		case errs[i] == dynamo.ErrMissing: //nolint:errorlint // BatchGet returns it bare
 		case errs[i] != nil:
-			return nil, errs[i]
+			return nil, time.Time{}, errs[i]
 		case u.Deletion.State == "":
 			stand[i] = Present
 		case u.Deletion.State == domain.Deleted:
 			stand[i] = Away
+			if u.Deletion.UndoUntil.After(until) {
+				until = u.Deletion.UndoUntil
+			}
 		}
 	}
-	return stand, nil
+	return stand, until, nil
 }
 
 // Stays is the condition that a user is [Present], or [Away].
@@ -51,6 +56,8 @@ type Others[M any] struct {
 	Heir    M    // the present member who comes first, in the order in which they inherit; the zero value for nobody
 	Managed bool // somebody who is present manages it
 	Awaited bool // somebody who is away manages it, and can be brought back
+
+	Until time.Time // from then on nobody is away any more, whether they manage it or not; zero where nobody is away
 }
 
 // Kept reports whether somebody manages it, or will when they are brought back.
@@ -64,7 +71,8 @@ func OthersOf[M any](ctx context.Context, db *dynamo.DB, members []M, id func(M)
 	for i, m := range members {
 		ids[i] = id(m)
 	}
-	stand, err := Store{DB: db}.Standings(ctx, ids)
+	stand, until, err := Store{DB: db}.Standings(ctx, ids)
+	o.Until = until
 	for i := len(stand) - 1; i >= 0; i-- {
 		switch stand[i] {
 		case Present:
@@ -82,7 +90,7 @@ func OthersOf[M any](ctx context.Context, db *dynamo.DB, members []M, id func(M)
 //
 // Index: primary. Key: as Standings. Cost: as Standings.
 func (db Store) Witness(ctx context.Context, managers, leaving []user.ID, failed error) (who int, stays dynamo.Action, found bool, err error) {
-	stand, err := db.Standings(ctx, append(append([]user.ID{}, managers...), leaving...))
+	stand, _, err := db.Standings(ctx, append(append([]user.ID{}, managers...), leaving...))
 	if err != nil {
 		return 0, dynamo.Action{}, false, err
 	}

@@ -202,25 +202,63 @@ func (d departure) eraseItem(ctx context.Context, i score.Item) error {
 	return domain.IgnoreMissing(err)
 }
 
-// eraseScopes takes a user out of all scopes. A scope without an owner who is left is removed, unless members are: then one of them becomes the owner.
+// eraseScopes takes a user out of all scopes. A scope without an owner who is left is removed, unless members are: then one of them becomes the owner. It waits
+// for members who can be brought back.
 func (d departure) eraseScopes(ctx context.Context, id user.ID, _ string) (string, error) {
 	ctx = d.as(ctx, id)
 	all, err := d.entities.ListAllScopes(ctx, id, page.Window{Limit: page.Max})
 	if err != nil {
 		return "", err
 	}
-	waits := false
+	waits, held := false, held{}
 	for _, s := range all.Items {
 		wait, err := d.leaveScope(ctx, id, s)
+		if held.waits(err) {
+			continue
+		}
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return "", err
 		}
 		waits = waits || wait || err != nil // what is gone is listed for a moment
 	}
-	return goOn(len(all.Items), waits)
+	next, err := goOn(len(all.Items)-held.things, waits)
+	if err == nil && next == "" {
+		err = held.later(d.now())
+	}
+	return next, err
 }
 
-// leaveScope has a user no longer be in a scope, and reports whether that is still to come.
+// held are the things that wait for members who can be brought back.
+type held struct {
+	things int
+	until  time.Time // the first of them
+}
+
+// waits adds a thing that somebody leaves, if the error is [user.Later].
+func (h *held) waits(left error) bool {
+	later, is := errors.AsType[*user.Later](left)
+	if is && (h.things == 0 || later.At.Before(h.until)) {
+		h.until = later.At
+	}
+	if is {
+		h.things++
+	}
+	return is
+}
+
+// later is the error of a phase in which only these things are left; nil for none.
+func (h *held) later(now time.Time) error {
+	switch {
+	case h.things == 0:
+		return nil
+	case h.until.After(now):
+		return &user.Later{At: h.until}
+	}
+	return later() // their own erasures begin in a moment
+}
+
+// leaveScope has a user no longer be in a scope, and reports whether that is still to come. *[user.Later] when nobody is left but those who can be brought back
+// until then.
 func (d departure) leaveScope(ctx context.Context, id user.ID, s entity.Scope) (waits bool, err error) {
 	if s.Deletion.State == domain.Erasing {
 		return true, nil
@@ -234,6 +272,8 @@ func (d departure) leaveScope(ctx context.Context, id user.ID, s entity.Scope) (
 		case s.Deletion.State != "": // nobody else can bring it back
 			_, err = d.scopes.PurgeDeletedScope(ctx, entity.ChangeDeletion{Scope: s.ID})
 			return true, err
+		case others.Heir.User == "" && !others.Until.IsZero():
+			return true, &user.Later{At: others.Until}
 		case others.Heir.User == "":
 			_, err = d.scopes.DeleteScope(ctx, entity.DeleteScope{Scope: s.ID, Purge: true})
 			return true, err
@@ -257,20 +297,27 @@ func (d departure) eraseProjects(ctx context.Context, id user.ID, _ string) (str
 	if err != nil {
 		return "", err
 	}
-	waits := false
+	waits, held := false, held{}
 	for _, p := range all.Items {
 		wait, err := d.leaveProject(ctx, deleted, p)
+		if held.waits(err) {
+			continue
+		}
 		missed := errors.Is(err, projects.ErrStale) || fault.Is(err, fault.NotFound) // somebody else was faster
 		if err != nil && !missed {
 			return "", err
 		}
 		waits = waits || wait || missed
 	}
-	return goOn(len(all.Items), waits)
+	next, err := goOn(len(all.Items)-held.things, waits)
+	if err == nil && next == "" {
+		err = held.later(d.now())
+	}
+	return next, err
 }
 
 // leaveProject has a user no longer be in a project, and reports whether that is still to come. Who has joined since the user was deleted, by an invitation, does
-// not inherit.
+// not inherit. *[user.Later] as leaveScope.
 func (d departure) leaveProject(ctx context.Context, deleted user.DeletedUser, p project.Project) (waits bool, err error) {
 	id := deleted.ID
 	if s := p.Deletion.State; s == project.Deleting || s == project.Reinstating || s == project.Erasing || p.Member.Team == "" {
@@ -288,6 +335,8 @@ func (d departure) leaveProject(ctx context.Context, deleted user.DeletedUser, p
 		case p.Deletion.State != "": // nobody else can bring it back
 			_, err = d.project.PurgeDeleted(ctx, project.ChangeDeletion{ID: p.ID})
 			return true, err
+		case others.Heir.User == "" && !others.Until.IsZero():
+			return true, &user.Later{At: others.Until}
 		case others.Heir.User == "":
 			_, err = d.project.Delete(ctx, project.Delete{ID: p.ID, Purge: true})
 			return true, err

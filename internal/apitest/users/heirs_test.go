@@ -1,13 +1,18 @@
 package users
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/apitest"
+	"github.com/taggie/taggie/internal/domain"
+	"github.com/taggie/taggie/internal/user"
 )
 
 // deletes deletes the user, who comes back as the client with a later token.
@@ -72,8 +77,6 @@ func TestWhatAnErasedUserManagedIsKeptForOthers(t *testing.T) {
 	inherited, inheritedScope := ada.Project("Inherited"), ada.Space("Inherited")
 	inherited.Puts(cleo, "TAGGIE")
 	inheritedScope.Member(cleo, "READER")
-	alone := ada.Project("Alone")
-	alone.Puts(bob, "TAGGIE")
 	removed, hers := ada.Project("Removed"), ada.Project("Hers")
 	removed.Puts(bob, "MANAGER")
 	hers.Puts(bob, "TAGGIE")
@@ -96,9 +99,45 @@ func TestWhatAnErasedUserManagedIsKeptForOthers(t *testing.T) {
 	undoes(bob)
 	assert.Equal(t, "MANAGER", bob.Must(`query($i: ID!) { project(id: $i) { viewerMember { type } } }`, apitest.Vars{"i": awaited.ID}).At("project.viewerMember.type"))
 	assert.Equal(t, "OWNER", bob.Must(`query($i: ID!) { scope(id: $i) { viewerRole } }`, apitest.Vars{"i": awaitedScope.Scope}).At("scope.viewerRole"))
-	assert.Nil(t, bob.Must(`query($i: ID!) { project(id: $i) { name } }`, apitest.Vars{"i": alone.ID}).At("project"), "nobody was left to manage it")
 	deletedProjects := bob.Must(`{ viewer { deletedProjects(first: 5) { nodes { projectId } } } }`, nil)
 	assert.Equal(t, []any{map[string]any{"projectId": removed.ID}}, deletedProjects.List("viewer.deletedProjects.nodes"))
 	a := bob.Mutate("undoDeleteProject", "project { name }", apitest.Vars{"projectId": removed.ID})
 	assert.Equal(t, "Removed", a.At("result.project.name"), "%s", a.Body)
+}
+
+// TestWhatNobodyManagesWaitsForItsMembers has members who do not manage and can be brought back: one who is, and one who is not. Somebody joins by an invitation
+// afterwards.
+func TestWhatNobodyManagesWaitsForItsMembers(t *testing.T) {
+	t.Parallel()
+	s := apitest.NewServer(t, apitest.Within(5*time.Second))
+	ada, bob, cleo := s.User("ada@example.com"), s.User("bob@example.com"), s.User("cleo@example.com")
+	kept, keptScope, lost, lostScope := ada.Project("Kept"), ada.Space("Kept"), ada.Project("Lost"), ada.Space("Lost")
+	kept.Puts(bob, "TAGGIE")
+	keptScope.Member(bob, "READER")
+	team := lost.Puts(cleo, "TAGGIE")
+	lostScope.Member(cleo, "READER")
+	invited := ada.Mutate("createProjectInvitation", "invitation { token }", apitest.Vars{"teamId": team}).Str("result.invitation.token")
+	bob = deletes(bob, "bob@example.com")
+	deletes(cleo, "cleo@example.com")
+	ada = deletes(ada, "ada@example.com")
+	purges(ada)
+	eve := s.User("eve@example.com")
+	require.Empty(t, eve.Mutate("acceptProjectInvitation", "project { id }", apitest.Vars{"token": invited}).Errors)
+	id := user.ID(apitest.GlobalKey(t, ada.ID)[1])
+	s.Later(time.Hour).During(func() {
+		require.Eventually(t, func() bool {
+			at, err := users.Store{DB: s.DB}.FindProgress(t.Context(), id)
+			return assert.NoError(t, err) && at.Phase == "scopes" && at.Waits > 0
+		}, apitest.Patience, 20*time.Millisecond)
+	})
+	undoes(bob)
+	erased(s, ada.ID, domain.UndoDeletion+time.Hour)
+
+	assert.Equal(t, "MANAGER", bob.Must(`query($i: ID!) { project(id: $i) { viewerMember { type } } }`, apitest.Vars{"i": kept.ID}).At("project.viewerMember.type"))
+	assert.Equal(t, "OWNER", bob.Must(`query($i: ID!) { scope(id: $i) { viewerRole } }`, apitest.Vars{"i": keptScope.Scope}).At("scope.viewerRole"))
+	assert.Nil(t, eve.Must(`query($i: ID!) { project(id: $i) { name } }`, apitest.Vars{"i": lost.ID}).At("project"), "who joined afterwards does not inherit")
+	for _, gone := range []string{lost.ID, lostScope.Scope} {
+		key := apitest.GlobalKey(t, gone)[1]
+		assert.Empty(t, slices.DeleteFunc(s.Mentions(key), func(where string) bool { return strings.HasPrefix(where, "redis ") }), "nobody was left")
+	}
 }
