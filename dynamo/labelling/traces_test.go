@@ -20,6 +20,7 @@ import (
 	truth "github.com/taggie/taggie/dynamo/labelling"
 	"github.com/taggie/taggie/dynamo/projects"
 	"github.com/taggie/taggie/dynamo/users"
+	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/faultinject"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/labelling"
@@ -68,7 +69,20 @@ func newTraced(t *testing.T, db *dynamo.DB, clock *storetest.Clock) *traced {
 		}
 		d.items, d.efforts = append(d.items, item), append(d.efforts, e)
 	}
+	d.erasing(d.gone)
+	d.erasing(d.also)
 	return d
+}
+
+// erasing has a user be erased from now on.
+func (d *traced) erasing(u project.UserID) {
+	d.T.Helper()
+	db := users.Store{DB: d.db}
+	found, errs := db.UsersByID(d.T.Context(), []user.ID{u})
+	require.NoError(d.T, errors.Join(errs...))
+	before, after := found[0], found[0]
+	after.Version, after.Deletion = before.Version+1, domain.Deletion{State: domain.Erasing, By: u, At: d.Clock.Now(), UndoUntil: d.Clock.Now()}
+	require.NoError(d.T, db.PutDeletion(d.T.Context(), before, after, nil, idempotency.Key{}))
 }
 
 // as returns the pseudonym of a user.

@@ -8,15 +8,17 @@ import (
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
+	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/user"
 )
 
 // PseudonymOf returns under which id a project keeps what a user did who is being erased. It is chosen at random when it is asked for the first time, and
-// is the same for as long as the user's rows are there. Then nothing tells any more whose it was.
+// is the same for as long as the user's rows are there. Then nothing tells any more whose it was. NotFound for who is not being erased and has none: a server that
+// is late leaves nothing behind.
 //
-// Index: primary. Key: PK = USER#<user> AND SK = PSEUDONYM#<project>, on condition that there is none.
-// Cost: 1 GetItem; the first time 1 TransactWriteItems of 1 row besides.
+// Index: primary. Key: PK = USER#<user> AND SK = PSEUDONYM#<project>, on condition that there is none; USER#<user>/PROFILE on condition that the user is being
+// erased. Cost: 1 GetItem; the first time 1 TransactWriteItems of 2 rows besides.
 func (db Store) PseudonymOf(ctx context.Context, id user.ID, project string) (user.ID, error) {
 	key := dynamo.Key{PK: keys.UserPK(string(id)), SK: keys.PseudonymSK(project)}
 	for {
@@ -30,7 +32,10 @@ func (db Store) PseudonymOf(ctx context.Context, id user.ID, project string) (us
 		}
 		row := dynamo.NotesTable.Key(key)
 		row["pseudonym"] = dynamo.Str(string(user.Pseudonym(uuid.New())))
-		err = db.Transact(ctx, []dynamo.Action{{Table: dynamo.NotesTable, Item: row, Condition: "attribute_not_exists(PK)", Failed: dynamo.Moved}}, idempotency.Key{})
+		err = db.Transact(ctx, []dynamo.Action{
+			erasing(id, fault.New(fault.NotFound, noSuchUser)),
+			{Table: dynamo.NotesTable, Item: row, Condition: "attribute_not_exists(PK)", Failed: dynamo.Moved},
+		}, idempotency.Key{})
 		if dynamo.UnlessMoved(err) != nil {
 			return "", err
 		}

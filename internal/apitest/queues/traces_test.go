@@ -15,6 +15,9 @@ import (
 	"github.com/taggie/taggie/dynamo/outbox"
 	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/apitest"
+	"github.com/taggie/taggie/internal/domain"
+	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/user"
 )
 
@@ -24,6 +27,7 @@ func erasesTraces(s *apitest.Server, who *apitest.Client) {
 	notes, lists, work := s.App.Traces.Notes, s.App.Traces.Lists, s.App.Traces.Work
 	notes.Settle, lists.Settle, work.Settle = 0, 0, 0
 	id := user.ID(apitest.GlobalKey(s.T, who.ID)[1])
+	erasingUser(s, id)
 	for _, traces := range []user.TraceEraser{notes, lists, work} {
 		require.Eventually(s.T, func() bool { // messages on their way are met until the queue has followed them
 			for position, calls := "", 0; calls < 100; calls++ {
@@ -40,6 +44,20 @@ func erasesTraces(s *apitest.Server, who *apitest.Client) {
 	}
 }
 
+// erasingUser has a user be erased from now on, if that is not so already.
+func erasingUser(s *apitest.Server, id user.ID) {
+	s.T.Helper()
+	db := users.Store{DB: s.DB}
+	before, errs := db.UsersByID(s.T.Context(), []user.ID{id})
+	if errs != nil && fault.Is(errs[0], fault.NotFound) {
+		return
+	}
+	require.NoError(s.T, errors.Join(errs...))
+	after := before[0]
+	after.Version, after.Deletion = after.Version+1, domain.Deletion{State: domain.Erasing, By: id, At: s.DB.Now(), UndoUntil: s.DB.Now()}
+	require.NoError(s.T, db.PutDeletion(s.T.Context(), before[0], after, nil, idempotency.Key{}))
+}
+
 // tracesOf returns where a user is named, but for the user's own rows, memberships, and what ends by itself.
 func tracesOf(s *apitest.Server, who *apitest.Client, email string) []string {
 	s.T.Helper()
@@ -48,7 +66,7 @@ func tracesOf(s *apitest.Server, who *apitest.Client, email string) []string {
 		"notes " + keys.UserPK(id) + " ", "notes EMAIL#", "notes SUBJECT#", "notes " + keys.IdempotencyPK(id) + " ", // who deletes the user removes these
 		"relationship_entries taggie:User:" + id + " ", "redis taggie:note:events:{" + id + "}", "redis taggie:note:event:{" + id + "}",
 		"redis taggie:note:event:", "redis taggie:score:event:", // an hour
-		"redis taggie:budget:",
+		"redis taggie:budget:", "notes REVOCATIONS#", // a day
 	}
 	return slices.DeleteFunc(s.Mentions(id, email), func(where string) bool {
 		return slices.ContainsFunc(own, func(begin string) bool { return strings.HasPrefix(where, begin) }) ||
