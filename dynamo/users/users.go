@@ -153,16 +153,24 @@ func revokedKey(id user.ID) dynamo.Key {
 	return dynamo.Key{PK: keys.UserPK(string(id)), SK: keys.RevokedSK}
 }
 
-// RevokeUser puts since when a user is revoked.
+// RevokeUser puts since when a user is revoked. Of two revocations, the later one counts.
 //
-// Index: primary. Key: USER#<id>/REVOKED, on condition that USER#<id>/PROFILE is there and not deleted; REVOCATIONS#<day>/<instant>#<id>.
-// Cost: 1 TransactWriteItems of 3 rows.
+// Index: primary. Key: USER#<id>/REVOKED, on condition that USER#<id>/PROFILE is there and not deleted, and that no later revocation is there;
+// REVOCATIONS#<day>/<instant>#<id>. Cost: 1 TransactWriteItems of 3 rows; another one of 1 row where a later revocation is there.
 func (db Store) RevokeUser(ctx context.Context, id user.ID, at time.Time, once idempotency.Key) error {
-	return db.Transact(ctx, []dynamo.Action{
-		There(id, fault.New(fault.NotFound, noSuchUser)),
-		{Table: dynamo.NotesTable, Item: accessRow(user.User{ID: id}, at)},
+	there := There(id, fault.New(fault.NotFound, noSuchUser))
+	err := db.Transact(ctx, []dynamo.Action{
+		there,
+		{
+			Table: dynamo.NotesTable, Item: accessRow(user.User{ID: id}, at), Condition: "attribute_not_exists(revoked_at) OR revoked_at <= :at",
+			Values: dynamo.Attrs{":at": dynamo.Str(keys.Instant(at))}, Failed: func(dynamo.Attrs) error { return dynamo.ErrDone },
+		},
 		{Table: dynamo.NotesTable, Item: newsRow(id, at)},
 	}, once)
+	if errors.Is(err, dynamo.ErrDone) { // by a revocation that is later
+		return db.Transact(ctx, []dynamo.Action{there}, once)
+	}
+	return err
 }
 
 // revocationsKept is for how long servers can follow what was revoked; a server that was away for longer reads the rows of its users.

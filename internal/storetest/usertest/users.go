@@ -257,6 +257,10 @@ func testRevokedUser(t *testing.T, w *storetest.World) {
 	assert.Equal(t, first, revoked()[1])
 	require.NoError(t, w.Users.RevokeUser(t.Context(), ada.ID, second, idempotency.Key{}))
 	assert.Equal(t, second, revoked()[1])
+	late := idempotency.Key{Viewer: "root", Key: "late", Hash: []byte("hash"), ExpiresAt: first.Add(idempotency.TTL), Result: []string{string(ada.ID)}}
+	require.NoError(t, w.Users.RevokeUser(t.Context(), ada.ID, first, late))
+	assert.Equal(t, second, revoked()[1], "the later one counts")
+	require.ErrorAs(t, w.Users.FindIdempotencyKey(t.Context(), late), &replayed)
 	assert.Equal(t, ada, w.User(t, ada.ID))
 
 	recent := func(from, to time.Time) []user.Revocation {
