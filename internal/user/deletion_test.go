@@ -228,3 +228,18 @@ func TestTheTaskOfAUserWhoCannotBeBroughtBackIsDueThen(t *testing.T) {
 	d := DeletedUser{User{ID: "u1", Deletion: domain.Deletion{At: noon, UndoUntil: noon.Add(time.Second)}}}
 	assert.Equal(t, noon.Add(time.Second), d.Erasure().Due)
 }
+
+// TestAnErasureThatAnotherServerEndedIsOver has a phase miss the user, who is gone meanwhile or is still there.
+func TestAnErasureThatAnotherServerEndedIsOver(t *testing.T) {
+	for _, gone := range []bool{true, false} {
+		w := &ward{user: User{ID: "u1", Version: 2, Deletion: domain.Deletion{State: domain.Erasing, UndoUntil: noon}}, killed: -1}
+		missed := Phase{Name: "first", Erase: func(context.Context, ID, string) (string, error) {
+			w.erased = gone
+			return "", noDeletedUser()
+		}}
+		e := Eraser{Store: w, LookAgain: nobodyNeeds, Phases: []Phase{missed}, Now: func() time.Time { return noon.Add(time.Hour) }}
+		again, err := e.Run(t.Context(), DeletedUser{w.user}.Erasure())
+		assert.Zero(t, again)
+		assert.Equal(t, !gone, fault.Is(err, fault.NotFound))
+	}
+}

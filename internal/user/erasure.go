@@ -105,6 +105,11 @@ func (e Eraser) Run(ctx context.Context, t task.Task) (time.Time, error) {
 		return u.UpdatedAt.Add(Settle), nil
 	}
 	again, err := e.erase(ctx, u)
+	if fault.Is(err, fault.NotFound) {
+		if _, gone := domain.First(e.Store.DeletedByID(ctx, []ID{id})); fault.Is(gone, fault.NotFound) {
+			return time.Time{}, nil // another server was faster
+		}
+	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("erase user %s: %w", id, err)
 	}
