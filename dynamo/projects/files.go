@@ -2,7 +2,6 @@ package projects
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/keys"
@@ -15,25 +14,26 @@ import (
 // FilesFollowed is what came of following the tags of files from before.
 type FilesFollowed struct {
 	Files    int // of users, of which items of projects are made
-	Followed int // of them, whose rows did not say that they were imported
+	Followed int // of them, which are still there: they are found by their tags now
 	Unread   dynamo.Unread
 }
 
-// FollowFiles has servers follow the tags of files that were imported by a version of Taggie that did not. It can be run again, beside servers. What a
-// server of an earlier version imports is missing: run it when all servers are updated.
+// FollowFiles marks the files of all projects as imported, and then has place make the tags right by which each is found in its project: servers of an
+// earlier version do neither. It can be run again, beside servers. What a server of an earlier version imports or tags later is missing: run it when all
+// servers are updated.
 //
-// Index: primary. Key: all rows, eventually consistent; o = it:<owner> AND s = <score><item> on condition that it does not say that it was imported, and a
-// task. Cost: 1 Scan per megabyte of the table, with a pause after each page; 1 TransactWriteItems of 2 rows for each file, concurrently within the bound.
-func (db Store) FollowFiles(ctx context.Context) (done FilesFollowed, err error) {
+// Index: primary. Key: all rows, eventually consistent; o = it:<owner> AND s = <score><item>. Cost: 1 Scan per megabyte of the table, with a pause after
+// each page; 1 TransactWriteItems of 1 row for each file, and what place costs, concurrently within the bound.
+func (db Store) FollowFiles(ctx context.Context, place func(context.Context, score.ItemRef, project.ID) error) (done FilesFollowed, err error) {
 	type use struct {
-		in   string
+		in   project.ID
 		file score.ItemRef
 	}
 	names := []string{dynamo.EntitiesMaster.PK, dynamo.EntitiesMaster.SK, "original"}
 	err = dynamo.WalkAll(ctx, db.DB, dynamo.EntitiesMaster, names, &done.Unread, func(key dynamo.Key, item dynamo.Item, u *use) (bool, error) {
 		id, err := parseOriginal(dynamo.TextOf(item, "original"))
-		in := keys.Split(key.SK)[0]
-		if err != nil || project.ItemIDOf(project.ID(in), id.ExternalID()).ID != key.PK {
+		in := project.ID(keys.Split(key.SK)[0])
+		if err != nil || project.ItemIDOf(in, id.ExternalID()).ID != key.PK {
 			return false, nil //nolint:nilerr // it is no item of a project: entities of users have attributes as they like
 		}
 		done.Files++
@@ -42,10 +42,12 @@ func (db Store) FollowFiles(ctx context.Context) (done FilesFollowed, err error)
 	}, func(some []use) error {
 		followed := make([]bool, len(some))
 		for i, err := range db.Each(len(some), func(i int) (err error) {
-			followed[i], err = db.followFile(ctx, some[i].in, some[i].file)
+			if followed[i], err = db.markImported(ctx, some[i].file); followed[i] {
+				err = place(ctx, some[i].file, some[i].in)
+			}
 			return err
 		}) {
-			if followed[i] {
+			if err == nil && followed[i] {
 				done.Followed++
 			} else if err = done.Unread.Note(ctx, dynamo.ScoresTable, uses.ItemKey(some[i].file), err); err != nil {
 				return err
@@ -56,11 +58,11 @@ func (db Store) FollowFiles(ctx context.Context) (done FilesFollowed, err error)
 	return done, err
 }
 
-// followFile marks a file as imported, with the task that follows its tags; false when it is marked, or gone.
-func (db Store) followFile(ctx context.Context, in string, file score.ItemRef) (followed bool, err error) {
+// markImported has a file tell that projects use it, so that whoever changes its tags looks for these; false when it is gone.
+func (db Store) markImported(ctx context.Context, file score.ItemRef) (there bool, err error) {
 	err = db.Transact(ctx, []dynamo.Action{{
 		Table: dynamo.ScoresTable, Key: uses.ItemKey(file), Update: "SET " + uses.ImportedAttribute + " = :one",
-		Condition: "attribute_exists(o) AND attribute_not_exists(" + uses.ImportedAttribute + ")", Values: dynamo.Attrs{":one": dynamo.Number(1)}, Failed: dynamo.Moved,
-	}, dynamo.TaskAction(score.FollowingUses(fmt.Sprintf("%s-%s", in, file.ID), db.Now(), file))}, idempotency.Key{})
+		Condition: "attribute_exists(o)", Values: dynamo.Attrs{":one": dynamo.Number(1)}, Failed: dynamo.Moved,
+	}}, idempotency.Key{})
 	return err == nil, dynamo.UnlessMoved(err)
 }

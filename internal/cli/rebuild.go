@@ -22,6 +22,7 @@ import (
 	"github.com/taggie/taggie/internal/app"
 	"github.com/taggie/taggie/internal/config"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/gid"
 	"github.com/taggie/taggie/internal/labelling"
 	"github.com/taggie/taggie/internal/project"
@@ -33,7 +34,7 @@ type RebuildCommand struct {
 	Users    bool   `xor:"which" required:"" help:"The list of users, for administrators. Users who are in it stay so."`
 	Archives bool   `xor:"which" required:"" help:"The lists of entities and tags from which archives of users are written. What is in them stays so."`
 	Scores   bool   `xor:"which" required:"" help:"The places of public scores, by which they are found by their titles. Those that are right stay so."`
-	Tags     bool   `xor:"which" required:"" help:"The tags by which files are found in projects. Servers do that in the background. Those that are right stay so."`
+	Tags     bool   `xor:"which" required:"" help:"The tags by which files are found in projects. Those that are right stay so."`
 	Items    bool   `xor:"which" required:"" help:"The places of items of projects, by which they are found by their names. Those that are right stay so."`
 	Project  string `xor:"which" required:"" help:"Id of the project, as the API gives it."`
 	All      bool   `xor:"which" required:"" help:"All projects there are. Labellers wait while their project is rebuilt."`
@@ -130,8 +131,9 @@ func rebuildScores(ctx context.Context, t *Terminal) error {
 
 func rebuildTags(ctx context.Context, t *Terminal) error {
 	return withStores(ctx, t, func(s *app.Stores) error {
-		done, err := projects.Store{DB: s.DB}.FollowFiles(ctx)
-		_, printed := fmt.Fprintf(t.Stdout, "Looked at %d files of projects. %d of them get the tags by which they are found from running servers.\n", done.Files, done.Followed)
+		tags := filetag.NewService(filetag.Options{Store: filetags.Store{DB: s.DB}, Kept: filetag.Kept{Items: scores.Items{DB: s.DB}, Scores: scores.Store{DB: s.DB}}, Now: s.DB.Now, NewID: uuid.NewString})
+		done, err := projects.Store{DB: s.DB}.FollowFiles(ctx, tags.FollowUse)
+		_, printed := fmt.Fprintf(t.Stdout, "Looked at %d files of projects. %d of them are found by their tags now.\n", done.Files, done.Followed)
 		return errors.Join(err, printed, done.Unread.Err())
 	})
 }

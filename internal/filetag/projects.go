@@ -123,13 +123,26 @@ func (s *Service) placeNow(ctx context.Context, of Key, follow task.Task) {
 	}
 }
 
-// eachProject does something for each project that uses an item. Of one that is withdrawn or gone it removes by what it is found in projects.
-func (s *Service) eachProject(ctx context.Context, ref score.ItemRef, do func(context.Context, score.ItemRef, project.ID) error) error {
+// FollowUse has an item found in one of the projects that use it by the tags that it has. It can be run at any time, and again.
+func (s *Service) FollowUse(ctx context.Context, ref score.ItemRef, in project.ID) error {
+	if usable, err := s.usable(ctx, ref); err != nil || !usable {
+		return err
+	}
+	return s.placeAll(ctx, ref, in)
+}
+
+// usable reports whether projects may use an item. Of one that is withdrawn or gone it removes by what it is found in projects.
+func (s *Service) usable(ctx context.Context, ref score.ItemRef) (bool, error) {
 	item, err := domain.First(s.Kept.Items.ItemsByID(ctx, []score.ItemRef{ref}))
 	if fault.Is(err, fault.NotFound) || err == nil && !item.Withdrawn.IsZero() {
-		return s.Store.Unplace(ctx, ref.ID)
+		return false, s.Store.Unplace(ctx, ref.ID)
 	}
-	if err != nil {
+	return err == nil, err
+}
+
+// eachProject does something for each project that uses an item.
+func (s *Service) eachProject(ctx context.Context, ref score.ItemRef, do func(context.Context, score.ItemRef, project.ID) error) error {
+	if usable, err := s.usable(ctx, ref); err != nil || !usable {
 		return err
 	}
 	for w := (page.Window{Limit: page.Max}); ; {
