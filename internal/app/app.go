@@ -140,7 +140,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	a.Tasks = jobs.NewTasks(jobs.TasksOptions{
 		Store: dynamo.Tasks{DB: s.DB}, Handlers: handlers, Log: log, Token: newID, Now: now,
 		Pools: []jobs.Pool{ // of what may take hours
-			{Kinds: []task.Kind{project.RunImport, project.RunExport}, Limit: 2}, {Kinds: []task.Kind{archive.RunArchive}, Limit: 2}, {Kinds: []task.Kind{filetag.Reshard}, Limit: 1}, {Kinds: []task.Kind{entity.EraseScope}, Limit: 1}, {Kinds: []task.Kind{user.RunErasure}, Limit: 1}, {Kinds: []task.Kind{project.RunRemoval, project.RunErasure, project.RunRelabel}, Limit: 2},
+			{Kinds: []task.Kind{project.RunImport, project.RunExport}, Limit: 2}, {Kinds: []task.Kind{archive.RunArchive}, Limit: 2}, {Kinds: []task.Kind{filetag.Reshard}, Limit: 1}, {Kinds: []task.Kind{score.FollowUses}, Limit: 2}, {Kinds: []task.Kind{entity.EraseScope}, Limit: 1}, {Kinds: []task.Kind{user.RunErasure}, Limit: 1}, {Kinds: []task.Kind{project.RunRemoval, project.RunErasure, project.RunRelabel}, Limit: 2},
 		},
 	})
 	s.DB.OnTask(a.Tasks.Wake)

@@ -23,6 +23,7 @@ type fakeStore struct {
 	now      func() time.Time
 	rows     map[string]*fakeRow
 	listed   int
+	shown    int // by all lists together
 	extended int
 	listErr  error
 	extend   func(context.Context) (bool, error) // in place of ExtendTask
@@ -72,7 +73,9 @@ func (s *fakeStore) ListDueTasks(_ context.Context, now time.Time, limit int) ([
 		}
 	}
 	slices.SortFunc(due, func(a, b task.Task) int { return cmp.Or(a.Due.Compare(b.Due), strings.Compare(a.ID, b.ID)) })
-	return due[:min(limit, len(due))], s.listErr
+	due = due[:min(limit, len(due))]
+	s.shown += len(due)
+	return due, s.listErr
 }
 
 func (s *fakeStore) ClaimTask(_ context.Context, t task.Task, token string, until time.Time) (task.Task, bool, error) {

@@ -24,6 +24,7 @@ const (
 	backOffMax  = 5 * time.Minute
 	unknownBack = time.Minute     // when a task of a kind that this server does not know is offered again
 	settleTime  = 5 * time.Second // for telling the store about a task when the server stops
+	mostLooked  = 2048            // due tasks that are listed at a time: behind so many that wait for room, others wait with them
 )
 
 // TasksOptions says what a [Tasks] works with.
@@ -52,7 +53,9 @@ type Tasks struct {
 	freed  chan struct{}               // says that there is room again
 	shared chan struct{}               // the room of kinds that are in no pool
 	pools  map[task.Kind]chan struct{} // of the others
-	look   int                         // how many due tasks are listed, when some of them wait for room
+	look   int                         // how many due tasks are listed, because the last one that was started was so far behind
+	far    int                         // how many were listed when it was last looked as far as there may be any that can be started
+	farAt  time.Time                   // when that was
 	active sync.WaitGroup
 	mu     sync.Mutex
 	told   map[task.Kind]bool // kinds without a handler that were logged
@@ -135,19 +138,30 @@ func (t *Tasks) round(ctx context.Context) (found, error) {
 	if t.full() {
 		return found{waiting: true}, nil
 	}
-	// Other servers see the same tasks: some of them will be gone. Where all that can be seen waits for room, or is gone, more is
-	// looked at, until nothing can hide behind it.
-	for limit := max(2*t.Limit, t.look); ; limit *= 2 {
+	// Other servers see the same tasks: some of them will be gone. Where all that can be seen waits for room, more is looked at, until nothing can hide
+	// behind it or the bound is reached: once in a while only, because each look lists the whole backlog.
+	near := 2 * t.Limit
+	limit, most, far := max(near, t.look), max(near, mostLooked), time.Since(t.farAt) >= t.Every
+	if far {
+		limit = max(limit, t.far)
+	}
+	for ; ; limit = min(2*limit, most) {
 		due, err := t.due(ctx, limit)
 		if err != nil {
 			return found{}, err
 		}
-		started, waiting, err := t.start(ctx, due)
-		if t.look = 0; waiting > 0 {
+		started, behind, waiting, err := t.start(ctx, due)
+		switch {
+		case behind > near:
 			t.look = limit
+		case started > 0 || waiting == 0:
+			t.look = 0
+		}
+		if far && limit > near {
+			t.far, t.farAt = limit, time.Now()
 		}
 		whole := len(due) < limit
-		if err != nil || whole || started > 0 || waiting == 0 || t.full() || ctx.Err() != nil {
+		if err != nil || whole || started > 0 || waiting == 0 || !far || limit == most || t.full() || ctx.Err() != nil {
 			return found{more: !whole && started > 0, waiting: waiting > 0}, err
 		}
 	}
@@ -163,9 +177,9 @@ func (t *Tasks) full() bool {
 	return len(t.shared) == cap(t.shared)
 }
 
-// start starts those tasks for which there is room and that nobody else has.
-func (t *Tasks) start(ctx context.Context, due []task.Task) (started, waiting int, err error) {
-	for _, one := range due {
+// start starts those tasks for which there is room and that nobody else has. The last of them is the one of number behind.
+func (t *Tasks) start(ctx context.Context, due []task.Task) (started, behind, waiting int, err error) {
+	for i, one := range due {
 		room, ok := t.pools[one.Kind]
 		if !ok {
 			room = t.shared
@@ -181,11 +195,11 @@ func (t *Tasks) start(ctx context.Context, due []task.Task) (started, waiting in
 		if !ok {
 			<-room
 			if err != nil {
-				return started, waiting, err
+				return started, behind, waiting, err
 			}
 			continue
 		}
-		started++
+		started, behind = started+1, i+1
 		t.active.Go(func() {
 			defer func() {
 				<-room
@@ -197,7 +211,7 @@ func (t *Tasks) start(ctx context.Context, due []task.Task) (started, waiting in
 			t.work(ctx, claimed, until)
 		})
 	}
-	return started, waiting, nil
+	return started, behind, waiting, nil
 }
 
 func (t *Tasks) due(ctx context.Context, limit int) (due []task.Task, err error) {

@@ -299,6 +299,39 @@ func TestAPoolKeepsItsKindsFromHoldingUpOthers(t *testing.T) {
 	})
 }
 
+// A long backlog is not listed again for each of its tasks, though others that could be started may be behind it.
+func TestABacklogIsNotListedForEachOfItsTasks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const backlog = 500
+		s := newFakeStore()
+		for i := range backlog {
+			_ = s.PutTask(t.Context(), task.Task{Kind: "k", ID: fmt.Sprintf("a%03d", i)})
+		}
+		var rare time.Time
+		begun := time.Now()
+		tasks := NewTasks(TasksOptions{Store: s, Log: slog.New(slog.DiscardHandler), Limit: 4, Token: func() string { return rand.Text() },
+			Pools: []Pool{{Kinds: []task.Kind{"rare"}, Limit: 1}},
+			Handlers: map[task.Kind]task.Handler{
+				"k": func(context.Context, task.Task) (time.Time, error) {
+					time.Sleep(200 * time.Millisecond)
+					return time.Time{}, nil
+				},
+				"rare": func(context.Context, task.Task) (time.Time, error) { rare = time.Now(); return time.Time{}, nil },
+			}})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { tasks.Run(ctx); close(ended) }()
+		time.Sleep(time.Second)
+		_ = s.PutTask(t.Context(), task.Task{Kind: "rare", ID: "z", Due: time.Now()})
+		time.Sleep(time.Minute)
+		cancel()
+		<-ended
+		assert.Empty(t, s.left())
+		assert.LessOrEqual(t, s.shown, 50*backlog)
+		assert.Less(t, rare.Sub(begun), 10*time.Second, "it does not wait for the backlog")
+	})
+}
+
 // The next task begins when one ends, not at the next time the store is asked anyway.
 func TestRoomIsTakenAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

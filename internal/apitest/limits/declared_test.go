@@ -142,6 +142,7 @@ var noLimits = map[string]string{
 	"internal/httpapi/socket.maxQueued":          "a queue of a socket, behind which others wait",
 	"internal/httpapi/socket.maxQueuedBytes":     "a queue of a socket, behind which others wait",
 	"internal/lean.MaxAnswer":                    "in the table by internal/httpapi/execution",
+	"internal/jobs.mostLooked":                   "how tasks are looked for; nobody meets it",
 	"internal/app.maxListened":                   "connections to Redis, which whoever listens shares",
 }
 
