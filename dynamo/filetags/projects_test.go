@@ -345,6 +345,25 @@ func TestFilesFromBeforeAreFound(t *testing.T) {
 	}
 }
 
+// What an eraser removes without looking at the file is not found in projects either.
+func TestErasedTagsLeaveProjects(t *testing.T) {
+	t.Parallel()
+	w := openProjectWorld(t, nil)
+	file := w.file()
+	w.imports(file)
+	require.NoError(t, w.put(w.Ada, file, "kept"))
+	require.NoError(t, w.put(w.bob, file, "erased", "!too"))
+	w.works()
+	require.Equal(t, []string{"erased", "kept"}, w.placed())
+	store := filetags.Store{DB: w.db}
+	sets, errs := store.FindSets(t.Context(), []filetag.Key{{Item: file, Author: w.bob}})
+	require.Nil(t, errs)
+	_, err := store.PutSet(t.Context(), sets[0], filetag.Set{Key: sets[0].Key, Version: uuid.NewString()}, filetag.Proof{}, idempotency.Key{})
+	require.NoError(t, err)
+	w.works()
+	assert.Equal(t, []string{"kept"}, w.placed())
+}
+
 func (w *projectWorld) follow(file score.ItemRef) error {
 	_, err := w.rules.FollowUses(w.as(""), score.FollowingUses("f", w.Clock.Now(), file))
 	return err

@@ -41,6 +41,9 @@ func (db Store) PutSet(ctx context.Context, before, after filetag.Set, proof fil
 		return before, db.Transact(ctx, nil, once)
 	}
 	actions := append(tagProof(after, proof), rows...)
+	if !proof.Item && len(after.Tags) == 0 && len(before.Found()) > 0 { // nobody has looked whether projects use the item
+		proof.Placing = score.FollowingUses(string(after.Item.ID)+"-"+after.Version, db.Now(), after.Item)
+	}
 	if proof.Placing.ID != "" {
 		actions = append(actions, dynamo.TaskAction(proof.Placing))
 	}

@@ -26,7 +26,8 @@ type Store interface {
 	// EachSet shows all sets of an author that have tags, page by page, by item. Which there are is eventually consistent; each is shown as it is now.
 	EachSet(ctx context.Context, author UserID, page func(sets []Set) error) error
 	// PutSet replaces before by after, atomically, on condition that before is the current set and that the proof holds; [ErrMoved]
-	// otherwise. Only the rows that differ are written. It returns the set as it is kept: where counting has to wait, with what
+	// otherwise. Only the rows that differ are written. Where the proof does not tell of the item, and public tags go with the last ones, a task has
+	// them found in no project any more. It returns the set as it is kept: where counting has to wait, with what
 	// is counted. It records the idempotency key with the effect, and returns *idempotency.Replayed when it was used before.
 	PutSet(ctx context.Context, before, after Set, proof Proof, once idempotency.Key) (Set, error)
 	// Search lists tags in the order of their keys, items and authors. keep is given what was found in this order, several times
