@@ -330,7 +330,7 @@ func TestFilesFromBeforeAreFound(t *testing.T) {
 		require.NoError(t, w.db.Transact(t.Context(), []dynamo.Action{{Table: dynamo.ScoresTable, Key: uses.ItemKey(file), Update: "REMOVE " + uses.ImportedAttribute}}, idempotency.Key{}))
 		require.NoError(t, w.put(w.Ada, file, "owl"))
 	}
-	require.NoError(t, w.Projects.(projects.Store).ForgetTasks(t.Context(), string(w.Ada)+"/"+string(score.Library)+"/"+string(files[0].ID)+"/"+string(score.Library)+"/"+string(files[1].ID), score.FollowUses))
+	require.NoError(t, w.Projects.(projects.Store).ForgetTasks(t.Context(), string(w.Ada)+"/"+string(score.Library)+"/"+string(files[0].ID)+"/"+string(score.Library)+"/"+string(files[1].ID)+"/"+string(w.Project.ID), score.FollowUses))
 	w.works()
 	require.Empty(t, w.placed())
 	for range 2 { // at last of files that say that they were imported, and lack rows
@@ -388,11 +388,11 @@ func TestCallsOfTagsInProjects(t *testing.T) {
 	}{
 		{"a tag on a file that no project uses", func() error { return w.put(w.Ada, files[0], "typeahead", "more") }, map[string]int{"BatchGetItem": 2, "Query": 2, "TransactWriteItems": 2}},
 		{"30 files imported", func() error { _, _, err := w.Projects.ImportItems(t.Context(), items); return err }, map[string]int{"TransactWriteItems": 2}},
-		{"30 files followed", func() error {
-			_, err := w.rules.FollowUses(w.as(""), score.FollowingUses("f", w.Clock.Now(), files...))
+		{"30 files followed after their import, in no other project", func() error {
+			_, err := w.rules.FollowUses(w.as(""), score.FollowingImport("f", w.Clock.Now(), w.Project.ID, files...))
 			return err
-		}, map[string]int{"BatchGetItem": 30, "Query": 90, "TransactWriteItems": 30}},
-		{"again", func() error {
+		}, map[string]int{"BatchGetItem": 30, "Query": 60, "TransactWriteItems": 30}},
+		{"30 files followed again", func() error {
 			_, err := w.rules.FollowUses(w.as(""), score.FollowingUses("f", w.Clock.Now(), files...))
 			return err
 		}, map[string]int{"BatchGetItem": 30, "Query": 90}},

@@ -180,7 +180,7 @@ func (db Store) tagsFollow(of []importing) []dynamo.Action {
 	}
 	first := of[0].item
 	id := fmt.Sprintf("%s-%s-%d", first.Project, first.Import, first.Line)
-	return []dynamo.Action{dynamo.TaskAction(score.FollowingUses(id, db.Now(), refs...))}
+	return []dynamo.Action{dynamo.TaskAction(score.FollowingImport(id, db.Now(), first.Project, refs...))}
 }
 
 // origin is the line that brought an item.

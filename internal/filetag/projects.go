@@ -107,7 +107,13 @@ const projectsLooked = 100
 
 // FollowUses is the handler of [score.FollowUses].
 func (s *Service) FollowUses(ctx context.Context, t task.Task) (time.Time, error) {
-	return time.Time{}, each(score.UsesFollowed(t), func(ref score.ItemRef) error { return s.eachProject(ctx, ref, s.placeAll) })
+	items, in := score.UsesFollowed(t)
+	return time.Time{}, each(items, func(ref score.ItemRef) error {
+		if in != "" {
+			return s.FollowUse(ctx, ref, in)
+		}
+		return s.eachProject(ctx, ref, s.placeAll)
+	})
 }
 
 // placeNow has an item found in projects by the tags of an author that were changed. What it does not get done the task does.

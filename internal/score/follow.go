@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/task"
 )
 
@@ -123,14 +124,24 @@ func FollowingUses(id string, due time.Time, items ...ItemRef) task.Task {
 	return task.Task{Kind: FollowUses, ID: id, Scope: scope, Due: due}
 }
 
-// UsesFollowed returns the items that such a task is about.
-func UsesFollowed(t task.Task) (items []ItemRef) {
+// FollowingImport returns the task for items of one owner that come into a project: in others they are found as before.
+func FollowingImport(id string, due time.Time, in project.ID, items ...ItemRef) task.Task {
+	t := FollowingUses(id, due, items...)
+	t.Scope += "/" + string(in)
+	return t
+}
+
+// UsesFollowed returns the items that such a task is about, and in which project; "" for all that use them.
+func UsesFollowed(t task.Task) (items []ItemRef, in project.ID) {
 	owner, rest, _ := strings.Cut(t.Scope, "/")
 	parts := strings.Split(rest, "/")
-	for i := 0; i+1 < len(parts); i += 2 {
-		items = append(items, ItemRef{Owner: UserID(owner), Score: ID(parts[i]), ID: ItemID(parts[i+1])})
+	for ; len(parts) > 1; parts = parts[2:] {
+		items = append(items, ItemRef{Owner: UserID(owner), Score: ID(parts[0]), ID: ItemID(parts[1])})
 	}
-	return items
+	if len(parts) > 0 {
+		in = project.ID(parts[0])
+	}
+	return items, in
 }
 
 // Follow is the handler of [FollowItem].
