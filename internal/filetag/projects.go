@@ -156,7 +156,7 @@ func (s *Service) eachProject(ctx context.Context, ref score.ItemRef, do func(co
 		if err != nil {
 			return err
 		}
-		if err := each(uses.Items, func(u score.Use) error {
+		if err := inTurn(uses.Items, func(u score.Use) error {
 			if u.Kind != score.UsedByProject {
 				return nil
 			}
@@ -196,7 +196,7 @@ func (s *Service) placeAll(ctx context.Context, ref score.ItemRef, in project.ID
 				found = append(found, Set{Key: Key{ref, author}}) // whose tags are gone
 			}
 		}
-		if err := each(found, func(set Set) error {
+		if err := inTurn(found, func(set Set) error {
 			if err := s.Store.Place(ctx, set, in, was[set.Author]); !errors.Is(err, ErrMoved) {
 				return err
 			}
@@ -222,6 +222,16 @@ func (s *Service) place(ctx context.Context, of Key, in project.ID) error {
 		return err
 	}
 	return s.Store.Place(ctx, set, in, placed[of.Author])
+}
+
+// inTurn does the same with all of them, one after the other, whatever becomes of the others. Transactions that have the same item as a condition would
+// conflict with one another.
+func inTurn[T any](all []T, do func(T) error) error {
+	errs := make([]error, len(all))
+	for i, one := range all {
+		errs[i] = do(one)
+	}
+	return errors.Join(errs...)
 }
 
 // again does something until nobody changes the tags meanwhile.

@@ -1,0 +1,68 @@
+package filetags_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/taggie/taggie/dynamo/filetags"
+	"github.com/taggie/taggie/internal/filetag"
+	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/project"
+	"github.com/taggie/taggie/internal/score"
+	"github.com/taggie/taggie/internal/tag"
+	"github.com/taggie/taggie/internal/viewer"
+)
+
+// placing sees what is placed.
+type placing struct {
+	filetag.Store
+	mu      sync.Mutex
+	now     map[score.ItemID]int
+	most    int
+	expires time.Time // when the last one had to be done
+}
+
+func (p *placing) Place(ctx context.Context, set filetag.Set, in project.ID, placed []string) error {
+	p.mu.Lock()
+	p.now[set.Item.ID]++
+	p.most = max(p.most, p.now[set.Item.ID])
+	p.expires, _ = ctx.Deadline()
+	p.mu.Unlock()
+	defer func() { p.mu.Lock(); p.now[set.Item.ID]--; p.mu.Unlock() }()
+	return p.Store.Place(ctx, set, in, placed)
+}
+
+func openPlacingWorld(t testing.TB) (*projectWorld, *placing) {
+	seen := &placing{now: map[score.ItemID]int{}}
+	return openProjectWorld(t, func(s filetag.Store) filetag.Store { seen.Store = s; return seen }), seen
+}
+
+// The transactions of one file have the same rows as conditions: at once they would conflict.
+func TestTheTagsOfAFileArePlacedOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	w, seen := openPlacingWorld(t)
+	file := w.file()
+	w.imports(file)
+	w.works()
+	const authors = 12
+	store := filetags.Store{DB: w.db}
+	want := []string{}
+	for i := range authors {
+		value := fmt.Sprintf("of-%02d", i)
+		want = append(want, value)
+		key := filetag.Key{Item: file, Author: viewer.UserID(uuid.NewString())}
+		_, err := store.PutSet(t.Context(), filetag.Set{Key: key}, filetag.Set{Key: key, Version: uuid.NewString(), Index: filetag.Index{Tags: []filetag.Tag{{Word: tag.Word{Value: value, Key: value}, Public: true}}}},
+			filetag.Proof{Item: true, Imported: true}, idempotency.Key{})
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.follow(file))
+	assert.Equal(t, want, w.placed())
+	assert.Equal(t, 1, seen.most)
+}
