@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/taggie/taggie/dynamo/filetags"
+	"github.com/taggie/taggie/dynamo/uses"
 	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
@@ -42,6 +43,31 @@ func (p *placing) Place(ctx context.Context, set filetag.Set, in project.ID, pla
 func openPlacingWorld(t testing.TB) (*projectWorld, *placing) {
 	seen := &placing{now: map[score.ItemID]int{}}
 	return openProjectWorld(t, func(s filetag.Store) filetag.Store { seen.Store = s; return seen }), seen
+}
+
+// A change of tags waits for few projects, and for half of its time at most. The others follow.
+func TestTagsOnFilesOfManyProjectsArePlacedLater(t *testing.T) {
+	t.Parallel()
+	w, seen := openPlacingWorld(t)
+	file := w.file()
+	w.imports(file)
+	w.works()
+	used := func(by int) {
+		for range by {
+			use := uses.By{Project: project.ID(uuid.NewString())}
+			require.NoError(t, w.db.Transact(t.Context(), use.Take(file, false), idempotency.Key{}))
+		}
+	}
+	used(9)
+	begun := time.Now()
+	require.NoError(t, w.put(w.Ada, file, "few")) // who has ten minutes
+	assert.Equal(t, []string{"few"}, w.placed())
+	assert.Less(t, seen.expires.Sub(begun), 6*time.Minute)
+	used(1)
+	require.NoError(t, w.put(w.Ada, file, "many"))
+	assert.Equal(t, []string{"few"}, w.placed())
+	w.works()
+	assert.Equal(t, []string{"many"}, w.placed())
 }
 
 // The transactions of one file have the same rows as conditions: at once they would conflict.

@@ -112,16 +112,28 @@ func (s *Service) FollowUses(ctx context.Context, t task.Task) (time.Time, error
 		if in != "" {
 			return s.FollowUse(ctx, ref, in)
 		}
-		return s.eachProject(ctx, ref, s.placeAll)
+		return s.eachProject(ctx, ref, 0, s.placeAll)
 	})
 }
 
-// placeNow has an item found in projects by the tags of an author that were changed. What it does not get done the task does.
+// placedNow is in how many projects tags are placed before their change is acknowledged.
+const placedNow = 10
+
+// errMany says that a task has more to do than somebody waits for.
+var errMany = errors.New("the item is used by many")
+
+// placeNow has an item found in projects by the tags of an author that were changed, if these are few, within half of the time that is left. What it
+// does not get done the task does.
 func (s *Service) placeNow(ctx context.Context, of Key, follow task.Task) {
 	if follow.ID == "" {
 		return
 	}
-	err := s.eachProject(ctx, of.Item, func(ctx context.Context, _ score.ItemRef, in project.ID) error {
+	if deadline, is := ctx.Deadline(); is {
+		soon, cancel := context.WithTimeout(ctx, time.Until(deadline)/2)
+		defer cancel()
+		ctx = soon
+	}
+	err := s.eachProject(ctx, of.Item, placedNow, func(ctx context.Context, _ score.ItemRef, in project.ID) error {
 		return again(ctx, func() error { return s.place(ctx, of, in) })
 	})
 	if err == nil {
@@ -146,8 +158,8 @@ func (s *Service) usable(ctx context.Context, ref score.ItemRef) (bool, error) {
 	return err == nil, err
 }
 
-// eachProject does something for each project that uses an item.
-func (s *Service) eachProject(ctx context.Context, ref score.ItemRef, do func(context.Context, score.ItemRef, project.ID) error) error {
+// eachProject does something for each project that uses an item; errMany when these are more than most, which are on one page, 0 for no bound.
+func (s *Service) eachProject(ctx context.Context, ref score.ItemRef, most int, do func(context.Context, score.ItemRef, project.ID) error) error {
 	if usable, err := s.usable(ctx, ref); err != nil || !usable {
 		return err
 	}
@@ -156,12 +168,11 @@ func (s *Service) eachProject(ctx context.Context, ref score.ItemRef, do func(co
 		if err != nil {
 			return err
 		}
-		if err := inTurn(uses.Items, func(u score.Use) error {
-			if u.Kind != score.UsedByProject {
-				return nil
-			}
-			return do(ctx, ref, u.OfProject())
-		}); err != nil || !uses.More {
+		by := slices.DeleteFunc(uses.Items, func(u score.Use) bool { return u.Kind != score.UsedByProject })
+		if most > 0 && (uses.More || len(by) > most) {
+			return errMany
+		}
+		if err := inTurn(by, func(u score.Use) error { return do(ctx, ref, u.OfProject()) }); err != nil || !uses.More {
 			return err
 		}
 		w.From = uses.Positions[len(uses.Positions)-1]
