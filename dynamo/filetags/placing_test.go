@@ -15,6 +15,7 @@ import (
 	"github.com/taggie/taggie/dynamo/uses"
 	"github.com/taggie/taggie/internal/filetag"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/score"
 	"github.com/taggie/taggie/internal/tag"
@@ -28,6 +29,7 @@ type placing struct {
 	now     map[score.ItemID]int
 	most    int
 	expires time.Time // when the last one had to be done
+	looked  int       // at how many tags searches looked
 }
 
 func (p *placing) Place(ctx context.Context, set filetag.Set, in project.ID, placed []string) error {
@@ -38,6 +40,13 @@ func (p *placing) Place(ctx context.Context, set filetag.Set, in project.ID, pla
 	p.mu.Unlock()
 	defer func() { p.mu.Lock(); p.now[set.Item.ID]--; p.mu.Unlock() }()
 	return p.Store.Place(ctx, set, in, placed)
+}
+
+func (p *placing) Search(ctx context.Context, q filetag.Query, w page.Window, keep func(context.Context, []filetag.Entry) ([]filetag.ItemTag, error)) (page.Slice[filetag.ItemTag], error) {
+	return p.Store.Search(ctx, q, w, func(ctx context.Context, entries []filetag.Entry) ([]filetag.ItemTag, error) {
+		p.looked += len(entries)
+		return keep(ctx, entries)
+	})
 }
 
 func openPlacingWorld(t testing.TB) (*projectWorld, *placing) {
@@ -91,4 +100,27 @@ func TestTheTagsOfAFileArePlacedOneAfterTheOther(t *testing.T) {
 	require.NoError(t, w.follow(file))
 	assert.Equal(t, want, w.placed())
 	assert.Equal(t, 1, seen.most)
+}
+
+// A search gives up soon where the project shows none of the files that it finds: each costs reads.
+func TestASearchInAProjectLooksAtFewHiddenFiles(t *testing.T) {
+	t.Parallel()
+	w, seen := openPlacingWorld(t)
+	files := make([]score.ItemRef, 40)
+	for i := range files {
+		files[i] = w.file()
+		require.NoError(t, w.put(w.Ada, files[i], "hidden"))
+	}
+	items := w.imports(files...)
+	w.works()
+	for _, i := range items {
+		w.status(i, project.Removed)
+	}
+	p, errs := w.shows.ListByID(w.as(w.bob), []project.ID{w.Project.ID})
+	require.Nil(t, errs)
+	found, err := w.rules.SearchProject(w.as(w.bob), p[0], "h", page.Window{Limit: 3})
+	require.NoError(t, err)
+	assert.Empty(t, found.Items)
+	assert.True(t, found.More)
+	assert.Equal(t, 5*(3+1), seen.looked)
 }

@@ -26,7 +26,7 @@ import (
 // project; to others it shows nothing.
 func (s *Service) SearchProject(ctx context.Context, in project.Project, begin string, w page.Window) (page.Slice[ItemTag], error) {
 	sets, files := map[Key]Set{}, map[score.ItemRef]score.ItemRequest{}
-	return s.Store.Search(ctx, Query{Begin: begin, Project: in.ID}, w, func(ctx context.Context, entries []Entry) ([]ItemTag, error) {
+	return s.Store.Search(ctx, Query{Begin: begin, Project: in.ID, Items: true}, w, func(ctx context.Context, entries []Entry) ([]ItemTag, error) {
 		var keys []Key
 		var items []score.ItemRef
 		for _, e := range entries {
