@@ -8,22 +8,23 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 )
 
-// Unread are rows that a walk through a table had to leave out, because they cannot be read.
+// Unread are rows that a walk through a table had to leave out, because they could not be handled: mostly they cannot be read.
 type Unread struct {
 	Rows  []UnreadRow // the first [MostMisfits]
 	Count int
 }
 
-// UnreadRow is a row that cannot be read.
+// UnreadRow is a row that could not be handled.
 type UnreadRow struct {
 	Table string // without the prefix
 	Key   Key
 	Err   error
 }
 
-// Note notes a row that err is about, and returns nil; err itself where it is not about the row: the store is away or full, or the context has ended.
+// Note notes a row that err is about, and returns nil; err itself where it is not about the row: the store has refused something or is away, or the
+// context has ended. About the row are faults of kind Outdated, and what is no fault, as that its attributes are not what they have to be.
 func (u *Unread) Note(ctx context.Context, t Table, key Key, err error) error {
-	if err == nil || ctx.Err() != nil || fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Exhausted) {
+	if of, is := errors.AsType[*fault.Error](err); err == nil || ctx.Err() != nil || is && of.Kind != fault.Outdated {
 		return err
 	}
 	if u.Count++; len(u.Rows) < MostMisfits {
@@ -37,7 +38,7 @@ func (u Unread) Err() error {
 	if u.Count == 0 {
 		return nil
 	}
-	all := []error{fmt.Errorf("%d rows could not be read, and stay as they are", u.Count)}
+	all := []error{fmt.Errorf("%d rows could not be handled, and stay as they are", u.Count)}
 	for _, row := range u.Rows {
 		all = append(all, fmt.Errorf("row %q, %q of %s: %w", row.Key.PK, row.Key.SK, row.Table, row.Err))
 	}

@@ -44,11 +44,15 @@ func TestWalksGoOnBehindRowsThatCannotBeRead(t *testing.T) {
 	assert.Equal(t, 2, unread.Count)
 	require.ErrorContains(t, unread.Err(), `row "a", "bad" of notes: it says nothing`)
 	require.ErrorContains(t, unread.Err(), `row "b", "later" of notes`)
-	require.ErrorContains(t, unread.Err(), "2 rows could not be read")
+	require.ErrorContains(t, unread.Err(), "2 rows could not be handled")
 
 	away := fault.New(fault.Unavailable, "away")
 	require.ErrorIs(t, walk(func([]string) error { return away }), away)
 	require.ErrorIs(t, unread.Note(t.Context(), dynamo.NotesTable, dynamo.Key{}, away), away)
+	refused := dynamo.Failed(errors.New("AccessDeniedException"), "the change could not be made")
+	noted := unread.Count
+	require.ErrorIs(t, unread.Note(t.Context(), dynamo.NotesTable, dynamo.Key{}, refused), refused, "of each row it would be the same")
+	assert.Equal(t, noted, unread.Count)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, unread.Note(ended, dynamo.NotesTable, dynamo.Key{}, context.Canceled), context.Canceled)
