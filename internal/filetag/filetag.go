@@ -65,7 +65,7 @@ type Index struct {
 	Shards  int      // over which the rows for everybody are spread
 }
 
-// Searched reports whether the author may read the item, and so find the tags.
+// Searched reports whether the author may read the item without a project, and so finds the tags by [Service.Search].
 func (s Set) Searched(x Index) bool {
 	return len(x.Tags) > 0 && (x.Via != "" || s.Author == s.Item.Owner)
 }

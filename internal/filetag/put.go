@@ -7,8 +7,8 @@ import (
 	"github.com/taggie/taggie/internal/viewer"
 )
 
-// EachPut shows all tags that the viewer has put on items, page by page, as a search for them does: those on items that the viewer owns, that are
-// pages of public scores, or that a project shows. What was put in the last moments may be missing. Forbidden for everybody else than the author.
+// EachPut shows all tags that the viewer has put on items, page by page: those on items that the viewer owns, that are pages of public scores, or that a
+// project shows, which [Service.Search] does not find. What was put in the last moments may be missing. Forbidden for everybody else than the author.
 func (s *Service) EachPut(ctx context.Context, author UserID, page func([]ItemTag) error) error {
 	if !viewer.From(ctx).Is(author) {
 		return fault.New(fault.Forbidden, "only the author may see this")
