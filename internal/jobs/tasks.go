@@ -39,8 +39,8 @@ type TasksOptions struct {
 	Pools    []Pool
 }
 
-// Pool is room of their own for kinds whose tasks take long, so that the tasks of other kinds never wait for them. A kind is
-// in one pool at most.
+// Pool is room of their own for kinds whose tasks take long or are many, so that the tasks of other kinds do not wait for them: a few seconds at most,
+// unless more than [mostLooked] tasks are due. A kind is in one pool at most.
 type Pool struct {
 	Kinds []task.Kind
 	Limit int // of tasks at a time, of all its kinds; at least 1
