@@ -112,11 +112,16 @@ export function createSession({ storage = window.sessionStorage, fetch = window.
     const next = signed.refresh ? await issuer.refresh(signed).catch(() => undefined) : null;
     if (state.signed !== signed) return {}; // signed out meanwhile
     if (next) return hold(next);
+    if (next === undefined) {
+      schedule(RETRY_MS); // nobody answers: the refresh token may be good for long after the token
+      return {};
+    }
+    if (!isBusy()) return goSilently();
     const left = signed.expiresAt - Date.now();
-    if (next === null && !isBusy()) return goSilently();
-    if (left <= 0) return { ended: true };
+    const change = { signed: { ...signed, refresh: undefined } };
+    if (left <= 0) return { ...change, ended: true };
     schedule(Math.min(left, RETRY_MS));
-    return { signed: next === null ? { ...signed, refresh: undefined } : signed };
+    return change;
   }
 
   /** Fetches the next session; several callers share one request. Never rejects. */

@@ -187,6 +187,27 @@ test('an issuer that is away is asked again, and the page is not left; one that 
   assert.deepEqual(issuer.begin.mock.calls[0].arguments, [{ silent: true }]);
 });
 
+test('a session outlives its token while nobody answers', async (t) => {
+  let away = true;
+  const refresh = async () => {
+    if (away) throw new Error('away');
+    return ada({ token: 't2', refresh: 'r2' });
+  };
+  const { session, issuer } = await signedIn(t, { more: { refresh: 'r' }, isBusy: () => true, refresh });
+  t.mock.timers.setTime(start + 3_600_000); // a laptop slept
+  assert.deepEqual(await session.headers(), { Authorization: 'Bearer t1' });
+  for (let retry = 0; retry < 3; retry++) {
+    t.mock.timers.tick(10_000);
+    await settled();
+    assert.equal(session.get().ended, false);
+  }
+  assert.equal(issuer.refresh.mock.callCount(), 4);
+  away = false;
+  t.mock.timers.tick(10_000);
+  await settled();
+  assert.deepEqual(await session.headers(), { Authorization: 'Bearer t2' });
+});
+
 test('who signs out is signed out in all tabs', async (t) => {
   const { session, issuer, browser } = await signedIn(t);
   const [, listener] = browser.addEventListener.mock.calls[0].arguments;
