@@ -39,7 +39,7 @@ func (a *Application) identify(o *httpapi.Options) error {
 	}
 	if cfg := a.Cfg; cfg.OIDCClientID != "" {
 		o.Issuer = auth.NewClient(auth.ClientOptions{
-			Issuer: cfg.OIDCIssuer, ID: cfg.OIDCClientID, Secret: string(cfg.OIDCClientSecret.Secret), Scopes: cfg.OIDCScopes, Audiences: cfg.OIDCAudience,
+			Issuer: cfg.OIDCIssuer, ID: cfg.OIDCClientID, Secret: string(cfg.OIDCClientSecret.Secret), Scopes: cfg.OIDCScopes, Audiences: cfg.OIDCAudience, Log: a.Log,
 		}, a.Stores.Clock.Agreed)
 	}
 	return nil

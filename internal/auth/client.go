@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -32,6 +34,7 @@ type ClientOptions struct {
 	Scopes    string       // separated by blanks
 	Audiences []string     // of the tokens that this server accepts
 	HTTP      *http.Client // nil means the default transport
+	Log       *slog.Logger // nil for none
 }
 
 // Client signs people in to Taggie's pages at an issuer, by the authorization code flow with PKCE. The page begins the flow and keeps what
@@ -39,13 +42,17 @@ type ClientOptions struct {
 // It keeps no token. It is safe for concurrent use.
 type Client struct {
 	options  ClientOptions
+	log      *slog.Logger
 	http     *http.Client
 	now      func() time.Time
-	turn     chan struct{} // held by who reads or changes what is known of the issuer
 	redeemed chan struct{} // holds a value for each question to the token endpoint
-	known    provider
-	read     time.Time // when known was read
-	tried    time.Time // when the issuer was asked last
+
+	mu     sync.Mutex
+	known  provider
+	read   time.Time     // when known was read
+	tried  time.Time     // when the issuer was asked last
+	failed error         // of the last attempt
+	flight chan struct{} // closed when the attempt under way ends; nil when there is none
 }
 
 // provider is what pages and the client need of the issuer's discovery document, under the names of OpenID Connect Discovery 1.0.
@@ -67,7 +74,11 @@ func NewClient(o ClientOptions, now func() time.Time) *Client {
 	}
 	client.Transport = bounded{client.Transport}
 	client.CheckRedirect = keepTLS
-	return &Client{options: o, http: client, now: now, turn: make(chan struct{}, 1), redeemed: make(chan struct{}, maxRedeeming)}
+	log := o.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Client{options: o, log: log, http: client, now: now, redeemed: make(chan struct{}, maxRedeeming)}
 }
 
 // Configuration returns what a page needs to begin, as a JSON object. Nothing in it is secret.
@@ -158,32 +169,75 @@ func (c *Client) redeem(ctx context.Context, p provider, form url.Values) (statu
 	return response.StatusCode, answer, nil
 }
 
-// discover returns what is known of the issuer. It asks again after maxAge; what was read once stays usable while the issuer is down.
+// discover returns what is known of the issuer. After maxAge it is read again, and what was read before stays usable, meanwhile and while the
+// issuer is down. Callers share one attempt, which goes on when the first of them gives up.
 func (c *Client) discover(ctx context.Context) (provider, error) {
-	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
-	defer cancel()
-	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
-	case <-ctx.Done():
-		return provider{}, fault.Wrap(fault.Unavailable, ctx.Err(), "the issuer of tokens cannot be reached")
+	c.mu.Lock()
+	flight, known, failed := c.start(ctx), c.known, errors.Join(errTooSoon, c.failed)
+	c.mu.Unlock()
+	switch {
+	case known.token != "":
+		return known, nil
+	case flight != nil:
+		known, failed = c.wait(ctx, flight)
 	}
-	known, now := c.known.token != "", c.now()
-	if known && now.Sub(c.read) < maxAge || !c.tried.IsZero() && now.Sub(c.tried) < retryEvery {
-		if !known {
-			return provider{}, fault.Wrap(fault.Unavailable, errTooSoon, "the issuer of tokens cannot be reached")
-		}
-		return c.known, nil
+	if failed != nil {
+		return provider{}, fault.Wrap(fault.Unavailable, failed, "the issuer of tokens cannot be reached")
+	}
+	return known, nil
+}
+
+// wait returns what an attempt has found, or why it failed.
+func (c *Client) wait(ctx context.Context, flight chan struct{}) (provider, error) {
+	select {
+	case <-ctx.Done():
+		return provider{}, ctx.Err()
+	case <-flight:
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.known, c.failed
+}
+
+// start returns the attempt under way, beginning one if it is time, or nil. The caller holds the mutex.
+func (c *Client) start(ctx context.Context) chan struct{} {
+	now := c.now()
+	fresh := c.known.token != "" && now.Sub(c.read) < maxAge
+	soon := !c.tried.IsZero() && now.Sub(c.tried) < retryEvery
+	if c.flight != nil || fresh || soon {
+		return c.flight
 	}
 	c.tried = now
-	p, err := c.ask(ctx)
-	switch {
-	case err == nil:
-		c.known, c.read = p, now
-	case !known:
-		return provider{}, fault.Wrap(fault.Unavailable, err, "the issuer of tokens cannot be reached")
+	c.flight = make(chan struct{})
+	go c.run(context.WithoutCancel(ctx), c.flight)
+	return c.flight
+}
+
+func (c *Client) run(ctx context.Context, flight chan struct{}) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	p, err := c.askSafely(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		c.known, c.read = p, c.now()
+	} else {
+		c.log.WarnContext(ctx, "cannot read how to sign in at the issuer", "error", err, "known", c.known.token != "")
 	}
-	return c.known, nil
+	c.failed = err
+	c.flight = nil
+	close(flight)
+}
+
+// askSafely keeps a panic over an issuer's answer from ending the process, as it would in this goroutine.
+func (c *Client) askSafely(ctx context.Context) (p provider, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			c.log.ErrorContext(ctx, "panic while reading how to sign in at the issuer", "panic", r)
+			err = errors.New("panic while reading the discovery document")
+		}
+	}()
+	return c.ask(ctx)
 }
 
 // ask reads the issuer's discovery document. Browsers are sent to addresses in it, so that they have to be of the web.

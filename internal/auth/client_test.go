@@ -1,12 +1,16 @@
 package auth_test
 
 import (
+	"bytes"
+	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -160,4 +164,62 @@ func TestWhatIsKnownOfTheIssuerOutlivesIt(t *testing.T) {
 	clock.Add(time.Hour)
 	_, err = client.Configuration(background)
 	require.NoError(t, err)
+}
+
+// slowIssuer answers with its discovery document, once for each value that it is given.
+type slowIssuer chan struct{}
+
+func (s slowIssuer) RoundTrip(r *http.Request) (*http.Response, error) {
+	select {
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	case <-s:
+	}
+	const document = `{"issuer":"https://id.example.com","authorization_endpoint":"https://id.example.com/a","token_endpoint":"https://id.example.com/t","jwks_uri":"https://id.example.com/k"}`
+	w := httptest.NewRecorder()
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, document)
+	return w.Result(), nil
+}
+
+func (s slowIssuer) client(log io.Writer) *auth.Client {
+	return auth.NewClient(auth.ClientOptions{Issuer: "https://id.example.com", HTTP: &http.Client{Transport: s}, Log: slog.New(slog.NewTextHandler(log, nil))}, time.Now)
+}
+
+func TestWhoGivesUpKeepsNobodyFromSigningIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		issuer := make(slowIssuer)
+		client := issuer.client(io.Discard)
+		gone, leave := context.WithCancel(t.Context())
+		first := make(chan error, 1)
+		go func() {
+			_, err := client.Configuration(gone)
+			first <- err
+		}()
+		synctest.Wait()
+		leave()
+		require.True(t, fault.Is(<-first, fault.Unavailable))
+		go func() { issuer <- struct{}{} }()
+		_, err := client.Configuration(t.Context())
+		require.NoError(t, err)
+	})
+}
+
+func TestNobodyWaitsForAnIssuerThatIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		issuer, log := make(slowIssuer), &bytes.Buffer{}
+		client := issuer.client(log)
+		go func() { issuer <- struct{}{} }()
+		_, err := client.Configuration(t.Context())
+		require.NoError(t, err)
+		time.Sleep(time.Hour) // of the bubble
+		since := time.Now()
+		_, err = client.Configuration(t.Context())
+		require.NoError(t, err)
+		assert.Zero(t, time.Since(since))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Contains(t, log.String(), "cannot read how to sign in at the issuer")
+		assert.Contains(t, log.String(), "known=true")
+	})
 }
