@@ -44,6 +44,7 @@ type Client struct {
 	options  ClientOptions
 	log      *slog.Logger
 	http     *http.Client
+	redeemer *http.Client // follows no redirect: the secret and the code are for the token endpoint
 	now      func() time.Time
 	redeemed chan struct{} // holds a value for each question to the token endpoint
 
@@ -78,7 +79,9 @@ func NewClient(o ClientOptions, now func() time.Time) *Client {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Client{options: o, log: log, http: client, now: now, redeemed: make(chan struct{}, maxRedeeming)}
+	redeemer := *client
+	redeemer.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{options: o, log: log, http: client, redeemer: &redeemer, now: now, redeemed: make(chan struct{}, maxRedeeming)}
 }
 
 // Configuration returns what a page needs to begin, as a JSON object. Nothing in it is secret.
@@ -154,7 +157,7 @@ func (c *Client) redeem(ctx context.Context, p provider, form url.Values) (statu
 	if inHeader {
 		request.SetBasicAuth(url.QueryEscape(c.options.ID), url.QueryEscape(c.options.Secret))
 	}
-	response, err := c.http.Do(request)
+	response, err := c.redeemer.Do(request)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -163,7 +166,8 @@ func (c *Client) redeem(ctx context.Context, p provider, form url.Values) (statu
 	if err != nil {
 		return 0, nil, err
 	}
-	if response.StatusCode >= http.StatusInternalServerError || !json.Valid(answer) {
+	redirected := response.StatusCode >= http.StatusMultipleChoices && response.StatusCode < http.StatusBadRequest
+	if redirected || response.StatusCode >= http.StatusInternalServerError || !json.Valid(answer) {
 		return 0, nil, fmt.Errorf("the answer is %s, or no JSON", response.Status)
 	}
 	return response.StatusCode, answer, nil

@@ -148,6 +148,16 @@ func TestAnswersOfTheIssuerArePassedOn(t *testing.T) {
 	}
 }
 
+func TestTheSecretFollowsNoRedirect(t *testing.T) {
+	elsewhere := newEndpoint(t)
+	here := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	t.Cleanup(here.Close)
+	client, _ := newClient(t, newClock(), "s3cret", elsewhere, map[string]any{"token_endpoint": here.URL, "token_endpoint_auth_methods_supported": []string{"client_secret_post"}})
+	_, _, err := client.Token(background, code)
+	assert.True(t, fault.Is(err, fault.Unavailable))
+	assert.Nil(t, elsewhere.form)
+}
+
 func TestWhatIsKnownOfTheIssuerOutlivesIt(t *testing.T) {
 	clock := newClock()
 	client, issuer := newClient(t, clock, "", newEndpoint(t), nil)
