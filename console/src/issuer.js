@@ -40,15 +40,17 @@ export function claimsOf(token) {
 
 /**
  * Takes what the issuer sends the browser back with out of the address, and what was kept for it out of the tab; the fragment of before is
- * there again. Returns null if the browser does not come from an issuer.
+ * there again. Returns null if the browser does not come from an issuer. Some issuers leave out the state when they refuse, so that whatever
+ * follows a silent sign-in is its end: otherwise the page would leave again, and never stop.
  */
 export function takeReturn({ location, history, sessionStorage }) {
   const parameters = new URLSearchParams(location.search);
   const kept = sessionStorage.getItem(keys.pending);
   sessionStorage.removeItem(keys.pending);
-  if (!parameters.has('state') || !(parameters.has('code') || parameters.has('error'))) return null;
   const pending = JSON.parse(kept ?? 'null');
-  history.replaceState(null, '', location.pathname + (pending?.hash ?? location.hash));
+  const answers = parameters.has('state') && (parameters.has('code') || parameters.has('error'));
+  if (!answers && !pending?.silent && !(pending && parameters.has('error'))) return null;
+  history.replaceState(null, '', location.pathname + (answers ? (pending?.hash ?? location.hash) : location.hash || pending.hash));
   return { parameters, pending };
 }
 
@@ -110,6 +112,7 @@ export function createIssuer({ provider, clientId, scope, audiences }, { browser
     localStorage.setItem(keys.flag, 'no');
     try {
       if (!pending) throw new Trouble('This sign-in was not begun in this tab, so it was not accepted. Sign in again.');
+      if (!parameters.has('state')) throw new Trouble('The issuer sent you back without signing you in. Sign in; if it fails again, tell whoever runs this server.');
       const { oauth, client, options } = await ready();
       const answer = oauth.validateAuthResponse(as, client, parameters, pending.state);
       const response = await oauth.authorizationCodeGrantRequest(as, client, oauth.None(), answer, redirect, pending.verifier, options);

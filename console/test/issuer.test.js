@@ -93,6 +93,26 @@ for (const [what, options, says, change = (arrival) => arrival] of [
   });
 }
 
+for (const query of ['', '?error=server_error', '?error=login_required&error_description=No.']) {
+  test(`a silent sign-in ends where the issuer leaves out the state: ${query || 'nothing'}`, async () => {
+    const { browser: left } = await returned({ silent: true });
+    const local = memory({ 'taggie:signed-in': 'yes' });
+    await createIssuer(configuration, { browser: left, fetch: async () => assert.fail('nothing is asked') }).begin({ silent: true });
+    const browser = browserAt(`${origin}/board${query}`, left.sessionStorage, local);
+    const { session, issuer } = at(browser);
+    await session.start();
+    assert.equal(issuer.begin.mock.callCount(), 0, 'the page stays');
+    assert.match(session.get().problem, /sent you back without signing you in/);
+    assert.equal(browser.location.href, `${origin}/board#project=p`);
+    assert.ok(!wasSignedIn(browser), 'the next load does not try again');
+  });
+}
+
+test('a refusal without state is no return if nothing was begun', () => {
+  const browser = browserAt(`${origin}/board?error=x#project=p`);
+  assert.equal(takeReturn(browser), null);
+});
+
 test('errors of the token endpoint say what to do', async () => {
   for (const [response, says] of [
     [Response.json({ error: 'invalid_client' }, { status: 401 }), /TAGGIE_OIDC_CLIENT_SECRET/],
@@ -116,6 +136,13 @@ function session({ browser = browserAt(`${origin}/board`), isBusy = () => false,
   const issuer = { begin: mock.fn(async () => {}), complete: mock.fn(async () => signed), refresh: mock.fn(async () => refresh()), leave: mock.fn() };
   const fetch = async () => Response.json(configuration, { headers: { date: new Date().toUTCString() } });
   return { issuer, browser, session: createSession({ storage: browser.sessionStorage, browser, fetch, isBusy, sign: () => issuer, ...options }) };
+}
+
+/** A session whose issuer is the true one, but leaves nowhere. */
+function at(browser) {
+  const issuer = { begin: mock.fn(async () => {}) };
+  const made = session({ browser, sign: (...given) => Object.assign(createIssuer(...given), issuer) });
+  return { ...made, issuer };
 }
 
 const start = Date.parse('2026-01-01T00:00:00Z');
