@@ -28,6 +28,9 @@ const MOST_TEXT = 200;
 /** Something that the user can read, with what to do next. */
 export class Trouble extends Error {}
 
+/** Nobody has answered: the same question may get an answer later. */
+class Away extends Trouble {}
+
 /** The claims of a token, unverified; null when it is no JSON Web Token. */
 export function claimsOf(token) {
   try {
@@ -80,8 +83,9 @@ export function createIssuer({ provider, clientId, scope, audiences }, { browser
 
   async function fetchToken(url, init) {
     const response = await fetch(url, { ...init, cache: 'no-store' }).catch(() => null);
-    if (!response) throw new Trouble('The server cannot be reached. Check your connection, then sign in again.');
-    if (response.status >= 500) throw new Trouble('The issuer cannot be reached at the moment. Sign in again in a while.');
+    if (!response) throw new Away('The server cannot be reached. Check your connection, then sign in again.');
+    if (response.status >= 500) throw new Away('The issuer cannot be reached at the moment. Sign in again in a while.');
+    if (response.status === 429) throw new Away('Too many people of your network sign in at the moment. Sign in again in a while.');
     return response;
   }
 
@@ -125,16 +129,20 @@ export function createIssuer({ provider, clientId, scope, audiences }, { browser
     }
   }
 
-  /** Asks for the next token; returns null when the refresh token is of no use any more. Rejects when nobody answers. */
+  /**
+   * Asks for the next token. Returns null when the refresh token is of no use any more: the issuer says so, or answers with somebody else's
+   * tokens. Rejects with a Trouble otherwise, after which the same may be asked again.
+   */
   async function refresh(signed) {
     const { oauth, client, options } = await ready();
-    const response = await oauth.refreshTokenGrantRequest(as, client, oauth.None(), signed.refresh, options);
     try {
+      const response = await oauth.refreshTokenGrantRequest(as, client, oauth.None(), signed.refresh, options);
       const tokens = await oauth.processRefreshTokenResponse(as, client, response);
       const claims = oauth.getValidatedIdTokenClaims(tokens) ?? signed;
       return claims.sub === signed.sub ? choose({ refresh_token: signed.refresh, ...tokens }, { name: signed.name, email: signed.email, ...claims }) : null;
-    } catch {
-      return null;
+    } catch (cause) {
+      if (cause.error === 'invalid_grant') return null;
+      throw explain(cause);
     }
   }
 

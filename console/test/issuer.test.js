@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { createIssuer, takeReturn, wasSignedIn } from '../src/issuer.js';
+import { Trouble, createIssuer, takeReturn, wasSignedIn } from '../src/issuer.js';
 import { createSession, identity } from '../src/session.js';
 import { memory } from './memory.js';
 
@@ -118,12 +118,32 @@ test('errors of the token endpoint say what to do', async () => {
     [Response.json({ error: 'invalid_client' }, { status: 401 }), /TAGGIE_OIDC_CLIENT_SECRET/],
     [Response.json({ error: 'invalid_grant', error_description: 'Too late.' }, { status: 400 }), /gave no token: “Too late\.”/],
     [new Response('', { status: 503 }), /cannot be reached at the moment/],
+    [new Response('', { status: 429 }), /Too many people of your network/],
   ]) {
     const { browser, arrival } = await returned();
     await assert.rejects(createIssuer(configuration, { browser, fetch: async () => response }).complete(arrival), { message: says });
   }
   const { browser, arrival, fetch } = await returned();
   await assert.rejects(createIssuer({ ...configuration, audiences: ['taggie'] }, { browser, fetch }).complete(arrival), { message: /add “pages” to TAGGIE_OIDC_AUDIENCE/ });
+});
+
+test('only the issuer makes a refresh token useless', async () => {
+  const { browser } = await returned();
+  const ask = (response) => createIssuer(configuration, { browser, fetch: async () => response }).refresh({ ...ada(), refresh: 'r' });
+  const next = { token_type: 'Bearer', access_token: 'opaque', id_token: jwt({ aud: 'pages' }) };
+  assert.equal((await ask(Response.json(next))).token, next.id_token);
+  assert.equal(await ask(Response.json({ error: 'invalid_grant' }, { status: 400 })), null);
+  assert.equal(await ask(Response.json({ ...next, id_token: jwt({ aud: 'pages', sub: 'eve' }) })), null);
+  for (const response of [
+    Response.json({ errors: [{ message: 'Later.' }] }, { status: 429 }),
+    Response.json({ errors: [{ message: 'No.' }] }, { status: 403 }),
+    Response.json({ error: 'temporarily_unavailable' }, { status: 400 }),
+    Response.json({ error: 'invalid_client' }, { status: 401 }),
+    new Response('<html>', { status: 200 }),
+    new Response('', { status: 503 }),
+  ]) {
+    await assert.rejects(ask(response), Trouble, String(response.status));
+  }
 });
 
 test('a page that is not secure says so', async () => {

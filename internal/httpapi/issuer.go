@@ -2,14 +2,19 @@ package httpapi
 
 import (
 	"context"
+	"crypto/rand"
 	"net/http"
 	"net/url"
 	"slices"
 
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
 	"github.com/taggie/taggie/graph/model"
 	"github.com/taggie/taggie/internal/fault"
+	"github.com/taggie/taggie/internal/httpapi/caller"
 	"github.com/taggie/taggie/internal/httpapi/refusal"
 	"github.com/taggie/taggie/internal/httpapi/request"
+	"github.com/taggie/taggie/internal/viewer"
 )
 
 // Issuer signs people in to pages.
@@ -20,8 +25,13 @@ type Issuer interface {
 	Token(ctx context.Context, request url.Values) (status int, answer []byte, err error)
 }
 
-// maxTokenRequest is how large the request of a page for tokens may be.
-const maxTokenRequest = 32 << 10
+const (
+	// maxTokenRequest is how large the request of a page for tokens may be.
+	maxTokenRequest = 32 << 10
+	// tokenCost is what it takes from the budget of a network. That is its own for this, lest those who ask for something else without a token
+	// keep others from signing in.
+	tokenCost = 2_000
+)
 
 // issuer answers pages that sign people in at an issuer: GET returns how to begin, and POST is a token endpoint. With it, pages need to reach no
 // other origin, and the secret of the client stays here.
@@ -41,18 +51,36 @@ func (i issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			writeError(w, r, http.StatusBadRequest, refusal.Of(model.ErrorCodeBadRequest, "expected a form of at most %d bytes", maxTokenRequest))
 			return
 		}
-		status, answer, err = i.o.Issuer.Token(r.Context(), r.PostForm)
+		if err = i.charge(r); err == nil {
+			status, answer, err = i.o.Issuer.Token(r.Context(), r.PostForm)
+		}
 	}
 	if err != nil {
 		if fault.Is(err, fault.Unavailable) {
 			i.o.Log.WarnContext(r.Context(), "sign in at the issuer", "error", err)
 		}
-		writeError(w, r, 0, err)
+		writeError(w, r, statusOfLimit(w.Header(), gqlerror.List{gqlerror.Wrap(err)}), err)
 		return
 	}
 	w.Header().Set("Content-Type", request.JSON)
 	w.WriteHeader(status)
 	_, _ = w.Write(answer)
+}
+
+// charge takes a question to the token endpoint from the budget of the network that asks. Fault: Exhausted.
+func (i issuer) charge(r *http.Request) error {
+	if i.o.Budget == nil {
+		return nil
+	}
+	who := "sign-in:" + caller.Name(viewer.Viewer{Network: caller.Proxies(i.o.TrustedProxies).Network(r)})
+	question := rand.Text()
+	if _, wait := i.o.Budget.Charge(r.Context(), who, question, tokenCost); wait > 0 {
+		refused := fault.New(fault.Exhausted, "too many people of your network sign in at the moment: try again later")
+		refused.RetryAfter = wait
+		return refused
+	}
+	i.o.Budget.Settle(context.WithoutCancel(r.Context()), who, question, tokenCost)
+	return nil
 }
 
 // fromPage reports whether a request does not come from a page of somebody else. Behind a proxy, our pages may have an origin that only the

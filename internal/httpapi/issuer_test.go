@@ -61,3 +61,21 @@ func TestPagesSignInAtAnIssuer(t *testing.T) {
 	s.do(httptest.NewRequest(http.MethodPut, "/session", nil)).only(t, http.StatusMethodNotAllowed, "BAD_REQUEST")
 	newServer(t).do(httptest.NewRequest(http.MethodPost, "/session", nil)).only(t, http.StatusMethodNotAllowed, "BAD_REQUEST")
 }
+
+func TestNetworksHaveABudgetToSignIn(t *testing.T) {
+	p := newPurse()
+	p.left["sign-in:network:192.0.2.0/24"] = tokenCost
+	issuer := &fakeIssuer{}
+	s := newServer(t, withBudget(p), func(o *Options) { o.Issuer = issuer })
+	post := func() answer {
+		r := httptest.NewRequest(http.MethodPost, "/session", strings.NewReader("grant_type=refresh_token&refresh_token=r"))
+		return s.do(with(r, "Content-Type", "application/x-www-form-urlencoded"))
+	}
+	assert.Equal(t, http.StatusBadRequest, post().Code)
+	issuer.asked = nil
+	a := post()
+	a.only(t, http.StatusTooManyRequests, "EXHAUSTED")
+	assert.NotEmpty(t, a.Header().Get("Retry-After"))
+	assert.Nil(t, issuer.asked)
+	assert.Equal(t, http.StatusOK, s.get("/session").Code)
+}
