@@ -100,7 +100,7 @@ function Who({ state }) {
       </>
     );
   }
-  if (state.ended) return 'Your session has ended: sign in.';
+  if (state.ended) return `Your session has ended: sign in. ${state.problem}`;
   if (state.signed) {
     return (
       <>

@@ -76,7 +76,9 @@ export function createIssuer({ provider, clientId, scope, audiences }, { browser
   /** The library, and its options; the token endpoint is ours, so that http is as safe as the page. */
   async function ready() {
     if (!crypto?.subtle) throw new Trouble('Signing in needs a secure connection. Open this page by an address that begins with https.');
-    const oauth = await load();
+    const oauth = await load().catch(() => {
+      throw new Away('A part of this page could not be loaded. Sign in again; if that does not help, reload the page.');
+    });
     const client = { client_id: clientId, [oauth.clockSkew]: Math.round(ahead / 1000), [oauth.clockTolerance]: TOLERANCE_S };
     return { oauth, client, options: { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: fetchToken } };
   }

@@ -8,6 +8,7 @@ import { claimsOf, createIssuer, onSignOut, takeReturn, wasSignedIn } from './is
 
 const RENEW_BEFORE_MS = 60_000;
 const RETRY_MS = 10_000;
+const LEAVE_MS = 10_000; // within which a redirect has left the page
 const MAX_TIMER_MS = 2 ** 31 - 1; // a longer delay makes setTimeout fire at once
 
 const keys = { mode: 'taggie:mode', token: 'taggie:token', cost: 'taggie:cost', person: 'taggie:person' };
@@ -89,13 +90,18 @@ export function createSession({ storage = window.sessionStorage, fetch = window.
         (trouble) => ({ ...change, problem: trouble.message }),
       );
     }
-    return wasSignedIn(browser) ? goSilently() : change;
+    return wasSignedIn(browser) ? { ...change, problem: await goSilently() } : change;
   }
 
-  /** Leaves by a redirect that comes back without asking anything. Nothing follows: the page ends here. */
+  /** Leaves by a redirect that comes back without asking anything. Returns why the page is still here, if it is. */
   async function goSilently() {
-    await issuer.begin({ silent: true });
-    return new Promise(() => {});
+    try {
+      await issuer.begin({ silent: true });
+    } catch (trouble) {
+      return trouble.message;
+    }
+    await new Promise((resolve) => setTimeout(resolve, LEAVE_MS));
+    return 'The issuer cannot be reached at the moment. Sign in again in a while.';
   }
 
   /** Keeps who is signed in, and sees to the next token. */
@@ -116,9 +122,10 @@ export function createSession({ storage = window.sessionStorage, fetch = window.
       schedule(RETRY_MS); // nobody answers: the refresh token may be good for long after the token
       return {};
     }
-    if (!isBusy()) return goSilently();
+    const problem = isBusy() ? '' : await goSilently();
+    if (state.signed !== signed) return {};
     const left = signed.expiresAt - Date.now();
-    const change = { signed: { ...signed, refresh: undefined } };
+    const change = { signed: { ...signed, refresh: undefined }, problem };
     if (left <= 0) return { ...change, ended: true };
     schedule(Math.min(left, RETRY_MS));
     return change;

@@ -190,6 +190,37 @@ test('a load signs in silently once, if somebody was signed in before', async ()
   assert.equal(again.session.get().loaded, false, 'the page waits for the redirect');
 });
 
+test('a page that cannot leave for the issuer says why, and can be signed in', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: start });
+  const signedBefore = () => browserAt(`${origin}/board`, memory(), memory({ 'taggie:signed-in': 'yes' }));
+  const lost = { browser: signedBefore(), load: mock.fn(() => Promise.reject(new TypeError('no chunk'))) };
+  const { session: first } = session({ browser: lost.browser, sign: (given, options) => createIssuer(given, { ...options, load: lost.load }) });
+  await first.start();
+  assert.deepEqual([first.get().loaded, first.get().mode], [true, 'issuer']);
+  assert.match(first.get().problem, /^A part of this page could not be loaded/);
+  lost.load.mock.mockImplementation(() => import('../src/oauth.js'));
+  await first.signIn();
+  assert.equal(lost.browser.went.length, 1);
+
+  const { session: second } = session({ browser: signedBefore() });
+  const started = second.start();
+  await settled();
+  t.mock.timers.tick(10_000);
+  await started;
+  assert.match(second.get().problem, /^The issuer cannot be reached/);
+});
+
+test('a session that ends in a page that cannot leave is ended, with the reason', async (t) => {
+  const { session, issuer } = await signedIn(t);
+  issuer.begin.mock.mockImplementation(() => Promise.reject(new Trouble('No way.')));
+  for (let second = 0; second < 300; second += 10) {
+    t.mock.timers.tick(10_000);
+    await settled();
+  }
+  assert.deepEqual([session.get().ended, session.get().problem], [true, 'No way.']);
+  assert.ok(issuer.begin.mock.callCount() > 1, 'it was tried again');
+});
+
 test('the refresh token gets the next token, and the user stays the same', async (t) => {
   const { session, issuer } = await signedIn(t, { more: { refresh: 'r' }, refresh: async () => ada({ token: 't2', refresh: 'r2' }) });
   const who = identity(session.get());
