@@ -10,11 +10,13 @@ const plainAccept = 'application/graphql-response+json, application/json;q=0.9';
 /** Creates what the page itself asks with: one operation as the session's user, without extensions. */
 export function createAsk(session) {
   return async (params, headers) => {
+    const signed = await session.authorization();
     const response = await fetch(url, {
       method: 'POST',
       body: JSON.stringify(params),
-      headers: { 'content-type': 'application/json', accept: plainAccept, ...(await session.authorization()), ...headers },
+      headers: { 'content-type': 'application/json', accept: plainAccept, ...signed, ...headers },
     });
+    if (response.status === 401) void session.refused(signed);
     return response.json();
   };
 }
@@ -28,7 +30,9 @@ export function createFetcher(session, ask) {
     new Headers(init.headers).forEach((value, name) => headers.set(name, value));
     // The toolkit offers multipart/mixed for everything; only @defer needs it, and the newer media type has better status codes.
     if (!/@defer\b/.test(query)) headers.set('accept', plainAccept);
-    return fetch(input, { ...init, headers });
+    const response = await fetch(input, { ...init, headers });
+    if (response.status === 401) void session.refused({ Authorization: headers.get('authorization') ?? '' });
+    return response;
   }
 
   const post = createGraphiQLFetcher({

@@ -22,7 +22,7 @@ const keys = { mode: 'taggie:mode', token: 'taggie:token', cost: 'taggie:cost', 
  * @property {string} token     the visitor's own token
  * @property {import('./issuer.js').Configuration|null} issuer  null: nobody signs in at an issuer
  * @property {import('./issuer.js').Signed|null} signed  who is signed in at the issuer
- * @property {boolean} ended    the token of who is signed in has expired
+ * @property {boolean} ended    the token of who is signed in has expired, or the server refuses it
  * @property {boolean} cost     ask for the extensions "dynamo" and "cost"
  * @property {string} problem   why there is no session, or ''
  */
@@ -33,6 +33,7 @@ export function createSession({ storage = window.sessionStorage, fetch = window.
   let timer;
   let renewal;
   let issuer; // what signs in there
+  let replacement; // the token that came for one that the server refused
   let arrival = browser ? takeReturn(browser) : null;
   const listeners = new Set();
 
@@ -114,7 +115,7 @@ export function createSession({ storage = window.sessionStorage, fetch = window.
   /** Gets the next token of who is signed in: by the refresh token, or else by a redirect when that loses nothing. */
   async function prolong() {
     const { signed } = state;
-    if (!signed || state.ended) return {};
+    if (!signed || (state.ended && !signed.refresh)) return {};
     const next = signed.refresh ? await issuer.refresh(signed).catch(() => undefined) : null;
     if (state.signed !== signed) return {}; // signed out meanwhile
     if (next) return hold(next);
@@ -173,6 +174,20 @@ export function createSession({ storage = window.sessionStorage, fetch = window.
     set({ mode, token });
   }
 
+  /**
+   * Learns that the server refuses what a request was sent with. If that is the present token, another one is got once, or else the session has
+   * ended. Returns whether there is another one.
+   */
+  async function refused({ Authorization = '' } = {}) {
+    const isPresent = () => Boolean(state.signed) && Authorization === `Bearer ${state.signed.token}`;
+    if (isPresent() && !state.ended && state.signed.refresh && state.signed.token !== replacement) {
+      await renew();
+      if (!isPresent()) replacement = state.signed?.token;
+    }
+    if (isPresent() && !state.ended) set({ ended: true });
+    return Boolean(state.signed && Authorization) && !isPresent();
+  }
+
   /** Forgets who was signed in at the issuer. */
   function forget() {
     clearTimeout(timer);
@@ -188,6 +203,7 @@ export function createSession({ storage = window.sessionStorage, fetch = window.
     start: renew,
     /** The Authorization header as an object, empty for an anonymous visitor; waits for the first session. */
     authorization,
+    refused,
     /** The headers of one operation. */
     async headers() {
       const signed = await authorization();

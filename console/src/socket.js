@@ -39,14 +39,16 @@ async function load(session, url, options) {
   const { createClient } = await import('graphql-ws');
   const sinks = new Set();
   let acknowledged = false; // the token was accepted
+  let signed; // what it was opened with last
 
   const client = createClient({
     url,
     ...options,
-    connectionParams: session.authorization,
+    connectionParams: async () => (signed = await session.authorization()),
     on: {
       connecting: () => (acknowledged = false),
       connected: () => (acknowledged = true),
+      closed: ({ code }) => code === FORBIDDEN && session.refused(signed),
     },
     // Only this function learns that there will be another try, so it also says so.
     shouldRetry(cause) {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
+import { createBoardClient } from '../src/board/client.ts';
+import { createAsk, createFetcher } from '../src/fetcher.js';
 import { Trouble, createIssuer, takeReturn, wasSignedIn } from '../src/issuer.js';
 import { createSession, identity } from '../src/session.js';
 import { memory } from './memory.js';
@@ -177,7 +179,8 @@ async function signedIn(t, { more, ...options } = {}) {
   return made;
 }
 
-test('a load signs in silently once, if somebody was signed in before', async () => {
+test('a load signs in silently once, if somebody was signed in before', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   const fresh = session();
   await fresh.session.start();
   assert.equal(fresh.issuer.begin.mock.callCount(), 0);
@@ -284,6 +287,60 @@ test('a session outlives its token while nobody answers', async (t) => {
   t.mock.timers.tick(10_000);
   await settled();
   assert.deepEqual(await session.headers(), { Authorization: 'Bearer t2' });
+});
+
+test('a token that the server refuses is replaced once, and then the session has ended', async (t) => {
+  const tokens = ['t2', 't3'];
+  const { session, issuer } = await signedIn(t, { more: { refresh: 'r' }, refresh: async () => ada({ token: tokens.shift(), refresh: 'r' }) });
+  const first = await session.headers();
+  await Promise.all([session.refused(first), session.refused(first)]);
+  assert.equal(issuer.refresh.mock.callCount(), 1);
+  assert.equal(await session.refused(first), true, 'what was refused may be sent again');
+  const second = await session.headers();
+  assert.deepEqual(second, { Authorization: 'Bearer t2' });
+  await session.refused({});
+  assert.equal(session.get().ended, false, 'others than the present one do not matter');
+  assert.equal(await session.refused(second), false);
+  assert.deepEqual([session.get().ended, issuer.refresh.mock.callCount()], [true, 1]);
+  t.mock.timers.tick(240_000);
+  await settled();
+  assert.deepEqual([session.get().ended, (await session.headers()).Authorization], [false, 'Bearer t3'], 'the next token may do');
+});
+
+/** What creates clients of the board in a window of its own. */
+function boardOf(t) {
+  globalThis.window = { location: new URL(`${origin}/board`) };
+  globalThis.WebSocket ??= Object.assign(function () {}, { CONNECTING: 0, OPEN: 1, CLOSING: 2, CLOSED: 3 }); // which is not opened
+  t.after(() => delete globalThis.window);
+  return (session) => createBoardClient(session, () => {}, () => {});
+}
+
+test('requests tell the session that their token was refused', async (t) => {
+  t.mock.method(globalThis, 'fetch', async () => Response.json({ errors: [{ message: 'No.' }] }, { status: 401 }));
+  const board = boardOf(t);
+  const signed = { Authorization: 'Bearer t1' };
+  const session = { authorization: async () => signed, headers: async () => signed, refused: mock.fn() };
+  const ask = createAsk(session);
+  await ask({ query: '{ __typename }' });
+  for await (const part of await createFetcher(session, ask)({ query: '{ __typename }' }, {})) assert.ok(part.errors);
+  await board(session).client.query('{ __typename }', {}).toPromise();
+  const told = session.refused.mock.calls.map(({ arguments: [given] }) => new Headers(given).get('authorization'));
+  assert.deepEqual(told, ['Bearer t1', 'Bearer t1', 'Bearer t1']);
+});
+
+test('the board sends again what was refused, when there is another token', async (t) => {
+  const board = boardOf(t);
+  const tokens = ['t1', 't2'];
+  t.mock.method(globalThis, 'fetch', async (_, { headers }) => (headers.get('authorization') === 'Bearer t2' ? Response.json({ data: { a: 1 } }) : Response.json({ errors: [{ message: 'No.' }] }, { status: 401 })));
+  const { client } = board({ authorization: async () => ({ Authorization: `Bearer ${tokens.shift()}` }), refused: async () => true });
+  assert.deepEqual((await client.query('{ a }', {}).toPromise()).data, { a: 1 });
+});
+
+test('a refused token without a refresh token ends the session', async (t) => {
+  const { session, issuer } = await signedIn(t);
+  await session.refused(await session.headers());
+  assert.equal(session.get().ended, true);
+  assert.equal(issuer.begin.mock.callCount(), 0);
 });
 
 test('who signs out is signed out in all tabs', async (t) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 import { createSession } from '../src/session.js';
 import { createSocket } from '../src/socket.js';
 
@@ -131,9 +131,12 @@ onServer('a server that comes back is found', [tell(1), away, away, tell(2)], as
 });
 
 onServer('a token that is refused is not sent again', [refuse], async (server) => {
-  const { next } = subscribe(newSession(), server);
+  const session = newSession();
+  session.refused = mock.fn();
+  const { next } = subscribe(session, server);
   assert.deepEqual(await next(), failure('The server closed the connection: the token is not valid (4403).'));
   assert.equal(server.connections.length, 1);
+  assert.deepEqual(session.refused.mock.calls.map(({ arguments: call }) => call), [[init(server.connections[0])]]);
 });
 
 onServer('a token that has expired is replaced', [tell(1), tell(2)], async (server) => {

@@ -13,9 +13,15 @@ export function createBoardClient(session: Session, tell: (connection: Connectio
     url: 'graphql',
     preferGetMethod: false,
     fetch: async (input, init) => {
-      const headers = new Headers(init?.headers);
-      new Headers((await session.authorization()) as Record<string, string>).forEach((value, name) => headers.set(name, value));
-      const response = await fetch(input, { ...init, headers });
+      const send = (signed: Record<string, string>) => {
+        const headers = new Headers(init?.headers);
+        new Headers(signed).forEach((value, name) => headers.set(name, value));
+        return fetch(input, { ...init, headers });
+      };
+      const signed = (await session.authorization()) as Record<string, string>;
+      let response = await send(signed);
+      // Nothing was carried out: it may be sent again.
+      if (response.status === 401 && (await session.refused(signed))) response = await send((await session.authorization()) as Record<string, string>);
       learn(response.headers.get('date'));
       return response;
     },

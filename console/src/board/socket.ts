@@ -18,9 +18,10 @@ const FORBIDDEN = 4403;
 export function createSocket(session: Session, url: string, tell: (connection: Connection) => void): Client {
   let frozen: ReturnType<typeof setTimeout> | undefined;
   let lost: Connection = 'cut'; // how it was lost last
+  let signed = {}; // what it was opened with last
   const client = createClient({
     url,
-    connectionParams: session.authorization,
+    connectionParams: async () => (signed = await session.authorization()),
     keepAlive: KEEP_ALIVE_MS,
     retryAttempts: Infinity,
     retryWait: (retries) => wait(Math.min(500 * 2 ** retries, LONGEST_WAIT_MS) * (0.75 + Math.random() / 2)),
@@ -32,6 +33,7 @@ export function createSocket(session: Session, url: string, tell: (connection: C
       closed: (event) => {
         clearTimeout(frozen);
         lost = (event as CloseEvent | undefined)?.code === FORBIDDEN ? 'refused' : 'cut';
+        if (lost === 'refused') void session.refused(signed);
         tell(lost);
       },
       // A network that is gone may close nothing.
