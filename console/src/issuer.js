@@ -1,7 +1,7 @@
 // Signs in at an OpenID Connect issuer: authorization code flow with PKCE, in this tab. What proves the flow waits in sessionStorage until the
 // browser is back, and tokens stay in memory. The server is the token endpoint: it asks the issuer on the page's behalf.
 
-const keys = { pending: 'taggie:sign-in', flag: 'taggie:signed-in' };
+const keys = { pending: 'taggie:sign-in', flag: 'taggie:signed-in', left: 'taggie:signed-out' };
 
 /** Answers to prompt=none that mean: the issuer would have to ask the user. */
 const quiet = ['login_required', 'interaction_required', 'consent_required', 'account_selection_required'];
@@ -11,7 +11,7 @@ const MOST_TEXT = 200;
 
 /**
  * @typedef {object} Configuration  what the server says of the issuer
- * @property {{issuer: string, authorization_endpoint: string, end_session_endpoint?: string}} provider
+ * @property {{issuer: string, authorization_endpoint: string, end_session_endpoint?: string, prompt_values_supported?: string[]}} provider
  * @property {string} clientId
  * @property {string} scope
  * @property {string[]} audiences   of the tokens that the server accepts
@@ -91,8 +91,11 @@ export function createIssuer({ provider, clientId, scope, audiences }, { browser
     return response;
   }
 
-  /** Leaves for the issuer; silent: without asking the user anything. */
-  async function begin({ silent = false } = {}) {
+  /**
+   * Leaves for the issuer; silent: without asking the user anything. The issuer is told who has been signed in, and only they can be silently
+   * signed in again. Who signed out before is asked who they are: on a shared computer, it may be somebody else.
+   */
+  async function begin({ silent = false, signed = null } = {}) {
     const { oauth } = await ready();
     const [state, nonce, verifier] = [oauth.generateRandomState(), oauth.generateRandomNonce(), oauth.generateRandomCodeVerifier()];
     const target = new URL(provider.authorization_endpoint);
@@ -105,12 +108,21 @@ export function createIssuer({ provider, clientId, scope, audiences }, { browser
       nonce,
       code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
-      ...(silent ? { prompt: 'none' } : {}),
+      ...prompt(silent),
+      ...(signed?.email ? { login_hint: signed.email } : {}),
     };
     for (const [name, value] of Object.entries(parameters)) target.searchParams.set(name, value);
-    sessionStorage.setItem(keys.pending, JSON.stringify({ state, nonce, verifier, silent, hash: location.hash }));
+    sessionStorage.setItem(keys.pending, JSON.stringify({ state, nonce, verifier, silent, hash: location.hash, sub: silent ? signed?.sub : undefined }));
     if (silent) location.replace(target.href);
     else location.assign(target.href);
+  }
+
+  /** How the issuer asks. Few say which values they know: Google, where nobody can sign out from here, refuses "login", and others "select_account". */
+  function prompt(silent) {
+    if (silent) return { prompt: 'none' };
+    if (localStorage.getItem(keys.left) === null) return {};
+    const canSelect = provider.prompt_values_supported?.includes('select_account') ?? !provider.end_session_endpoint;
+    return { prompt: canSelect ? 'select_account' : 'login' };
   }
 
   /** Completes what begin() began; returns who is signed in. Whatever goes wrong is a Trouble; until then nobody is signed in. */
@@ -124,6 +136,8 @@ export function createIssuer({ provider, clientId, scope, audiences }, { browser
       const response = await oauth.authorizationCodeGrantRequest(as, client, oauth.None(), answer, redirect, pending.verifier, options);
       const tokens = await oauth.processAuthorizationCodeResponse(as, client, response, { expectedNonce: pending.nonce, requireIdToken: true });
       const signed = choose(tokens, oauth.getValidatedIdTokenClaims(tokens));
+      if (pending.sub && pending.sub !== signed.sub) throw new Trouble(`Somebody else is signed in at the issuer now: ${signed.name || signed.email || signed.sub}. Sign in to go on as them, or sign out there first.`);
+      localStorage.removeItem(keys.left);
       localStorage.setItem(keys.flag, 'yes');
       return signed;
     } catch (cause) {
@@ -161,6 +175,7 @@ export function createIssuer({ provider, clientId, scope, audiences }, { browser
   /** Signs out: here, in other tabs, and at the issuer, if it can be told. */
   function leave() {
     localStorage.removeItem(keys.flag);
+    localStorage.setItem(keys.left, 'yes');
     if (!provider.end_session_endpoint) return;
     const target = new URL(provider.end_session_endpoint);
     target.searchParams.set('client_id', clientId);

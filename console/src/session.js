@@ -97,7 +97,7 @@ export function createSession({ storage = window.sessionStorage, fetch = window.
   /** Leaves by a redirect that comes back without asking anything. Returns why the page is still here, if it is. */
   async function goSilently() {
     try {
-      await issuer.begin({ silent: true });
+      await issuer.begin({ silent: true, signed: state.signed });
     } catch (trouble) {
       return trouble.message;
     }
@@ -218,7 +218,7 @@ export function createSession({ storage = window.sessionStorage, fetch = window.
     },
     useToken: (text) => choose('own', text),
     /** Leaves for the issuer, where the user signs in. */
-    signIn: () => issuer.begin().catch((trouble) => set({ problem: trouble.message })),
+    signIn: () => issuer.begin({ signed: state.signed }).catch((trouble) => set({ problem: trouble.message })),
     signOut() {
       if (!issuer) return choose('anonymous');
       forget();

@@ -28,9 +28,9 @@ function browserAt(address, session = memory(), local = memory()) {
 }
 
 /** The browser after it has been at the issuer, which says this; and the token endpoint answers with these tokens. */
-async function returned({ says = { code: 'c' }, tokens = {}, silent = false, hash = '#project=p' } = {}) {
+async function returned({ says = { code: 'c' }, tokens = {}, silent = false, signed = null, hash = '#project=p' } = {}) {
   const begun = browserAt(`${origin}/board${hash}`);
-  await createIssuer(configuration, { browser: begun, fetch: async () => assert.fail('nothing is asked') }).begin({ silent });
+  await createIssuer(configuration, { browser: begun, fetch: async () => assert.fail('nothing is asked') }).begin({ silent, signed });
   const [target] = begun.went;
   const asked = Object.fromEntries(target.searchParams);
   const back = new URLSearchParams({ state: asked.state, iss: configuration.provider.issuer, ...says });
@@ -86,6 +86,7 @@ for (const [what, options, says, change = (arrival) => arrival] of [
   ['another issuer', { says: { code: 'c', iss: 'https://evil.example.com' } }, /was not accepted/],
   ['no ID token', { tokens: { id_token: undefined } }, /was not accepted/],
   ['a refusal', { says: { error: 'access_denied', error_description: 'Not today.' } }, /did not sign you in: “Not today\.”.+ask whoever runs the issuer/],
+  ['somebody else than before', { silent: true, signed: { sub: 'eve' } }, /^Somebody else is signed in at the issuer now: Ada\./],
   ['a silent refusal', { silent: true, says: { error: 'login_required' } }, /^Your session has ended: sign in\.$/],
 ]) {
   test(`nobody is signed in by ${what}`, async () => {
@@ -148,6 +149,30 @@ test('only the issuer makes a refresh token useless', async () => {
   }
 });
 
+test('the issuer is told who is signed in, and asks who it is after they have signed out', async () => {
+  const signed = { sub: 'ada', email: 'ada@example.com' };
+  const silently = await returned({ silent: true, signed });
+  assert.deepEqual([silently.asked.prompt, silently.asked.login_hint], ['none', 'ada@example.com']);
+  assert.equal((await silently.issuer.complete(silently.arrival)).sub, 'ada');
+
+  const { browser, issuer, arrival } = await returned();
+  for (const [more, prompt] of [
+    [{}, 'login'],
+    [{ end_session_endpoint: undefined }, 'select_account'],
+    [{ prompt_values_supported: ['none', 'select_account'] }, 'select_account'],
+    [{ prompt_values_supported: ['none', 'login'], end_session_endpoint: undefined }, 'login'],
+  ]) {
+    issuer.leave();
+    const provider = { ...configuration.provider, ...more };
+    await createIssuer({ ...configuration, provider }, { browser, fetch: async () => assert.fail('nothing is asked') }).begin();
+    const asked = browser.went.at(-1).searchParams;
+    assert.deepEqual([asked.get('prompt'), asked.get('login_hint')], [prompt, null], JSON.stringify(more));
+  }
+  await issuer.complete(arrival);
+  await issuer.begin();
+  assert.equal(browser.went.at(-1).searchParams.get('prompt'), null);
+});
+
 test('a page that is not secure says so', async () => {
   const browser = { ...browserAt(`${origin}/board`), crypto: {} };
   await assert.rejects(createIssuer(configuration, { browser, fetch: async () => assert.fail('nothing is asked') }).begin(), { message: /begins with https/ });
@@ -189,7 +214,7 @@ test('a load signs in silently once, if somebody was signed in before', async (t
   const again = session({ browser });
   void again.session.start();
   await settled();
-  assert.deepEqual(again.issuer.begin.mock.calls.map(({ arguments: call }) => call), [[{ silent: true }]]);
+  assert.deepEqual(again.issuer.begin.mock.calls.map(({ arguments: call }) => call), [[{ silent: true, signed: null }]]);
   assert.equal(again.session.get().loaded, false, 'the page waits for the redirect');
 });
 
@@ -245,14 +270,14 @@ test('without a refresh token the page redirects when nobody types, and says tha
   assert.equal(issuer.begin.mock.callCount(), 0);
   assert.deepEqual(await session.headers(), { Authorization: 'Bearer t1' }, 'the server says that it has expired');
   await session.signIn();
-  assert.deepEqual(issuer.begin.mock.calls[0].arguments, []);
+  assert.deepEqual(issuer.begin.mock.calls[0].arguments, [{ signed: session.get().signed }]);
   t.mock.timers.reset();
 
   busy = false;
   const idle = await signedIn(t, { isBusy: () => busy });
   t.mock.timers.tick(240_000);
   await settled();
-  assert.deepEqual(idle.issuer.begin.mock.calls[0].arguments, [{ silent: true }]);
+  assert.deepEqual(idle.issuer.begin.mock.calls[0].arguments, [{ silent: true, signed: idle.session.get().signed }]);
 });
 
 test('an issuer that is away is asked again, and the page is not left; one that refuses the refresh token is asked by a redirect', async (t) => {
@@ -265,7 +290,7 @@ test('an issuer that is away is asked again, and the page is not left; one that 
   assert.equal(session.get().signed.token, 't1');
   t.mock.timers.tick(10_000);
   await settled();
-  assert.deepEqual(issuer.begin.mock.calls[0].arguments, [{ silent: true }]);
+  assert.deepEqual(issuer.begin.mock.calls[0].arguments, [{ silent: true, signed: session.get().signed }]);
 });
 
 test('a session outlives its token while nobody answers', async (t) => {

@@ -63,6 +63,7 @@ type provider struct {
 	EndSessionEndpoint    string   `json:"end_session_endpoint,omitempty"`
 	IssParameter          bool     `json:"authorization_response_iss_parameter_supported,omitempty"`
 	Algorithms            []string `json:"id_token_signing_alg_values_supported,omitempty"`
+	Prompts               []string `json:"prompt_values_supported,omitempty"`
 	token                 string
 	methods               []string // by which clients may prove who they are
 }

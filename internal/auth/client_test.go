@@ -61,11 +61,11 @@ func newClient(t *testing.T, clock *fakeClock, secret string, e *fakeEndpoint, m
 var code = url.Values{"grant_type": {"authorization_code"}, "code": {"c"}, "code_verifier": {"v"}, "redirect_uri": {"https://taggie.example.com/board"}, "client_id": {"other"}, "scope": {"all"}}
 
 func TestAPageLearnsHowToBegin(t *testing.T) {
-	client, issuer := newClient(t, newClock(), "s3cret", newEndpoint(t), map[string]any{"authorization_response_iss_parameter_supported": true})
+	client, issuer := newClient(t, newClock(), "s3cret", newEndpoint(t), map[string]any{"authorization_response_iss_parameter_supported": true, "prompt_values_supported": []string{"none", "login"}})
 	got, err := client.Configuration(background)
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"provider":{"issuer":"`+issuer.URL+`","authorization_endpoint":"`+issuer.URL+`/authorize","end_session_endpoint":"`+issuer.URL+`/leave",
-		"authorization_response_iss_parameter_supported":true},"clientId":"pages","scope":"openid email","audiences":["taggie"]}`, string(got))
+		"authorization_response_iss_parameter_supported":true,"prompt_values_supported":["none","login"]},"clientId":"pages","scope":"openid email","audiences":["taggie"]}`, string(got))
 }
 
 func TestAddressesOfTheIssuerAreOfTheWeb(t *testing.T) {
