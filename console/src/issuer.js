@@ -60,8 +60,11 @@ export function takeReturn({ location, history, sessionStorage }) {
 /** Whether somebody was signed in by this browser when it was used last. */
 export const wasSignedIn = ({ localStorage }) => localStorage.getItem(keys.flag) === 'yes';
 
-/** Tells when another tab signs out. */
+/** Tells when another tab signs out, or did so while the browser kept this page aside, to come back to it. */
 export function onSignOut(browser, act) {
+  browser.addEventListener('pageshow', ({ persisted }) => {
+    if (persisted && browser.localStorage.getItem(keys.flag) === null) act();
+  });
   browser.addEventListener('storage', ({ key, newValue }) => {
     if (key === keys.flag && newValue === null) act();
   });
@@ -125,9 +128,9 @@ export function createIssuer({ provider, clientId, scope, audiences }, { browser
     return { prompt: canSelect ? 'select_account' : 'login' };
   }
 
-  /** Completes what begin() began; returns who is signed in. Whatever goes wrong is a Trouble; until then nobody is signed in. */
+  /** Completes what begin() began; returns who is signed in. Whatever goes wrong is a Trouble. If it is what the issuer says, the next load asks nothing by itself. */
   async function complete({ parameters, pending }) {
-    localStorage.setItem(keys.flag, 'no');
+    const wasIn = pending?.silent || wasSignedIn(browser);
     try {
       if (!pending) throw new Trouble('This sign-in was not begun in this tab, so it was not accepted. Sign in again.');
       if (!parameters.has('state')) throw new Trouble('The issuer sent you back without signing you in. Sign in; if it fails again, tell whoever runs this server.');
@@ -137,11 +140,14 @@ export function createIssuer({ provider, clientId, scope, audiences }, { browser
       const tokens = await oauth.processAuthorizationCodeResponse(as, client, response, { expectedNonce: pending.nonce, requireIdToken: true });
       const signed = choose(tokens, oauth.getValidatedIdTokenClaims(tokens));
       if (pending.sub && pending.sub !== signed.sub) throw new Trouble(`Somebody else is signed in at the issuer now: ${signed.name || signed.email || signed.sub}. Sign in to go on as them, or sign out there first.`);
+      if (wasIn && localStorage.getItem(keys.flag) === null) throw new Trouble('You have signed out in another tab. Sign in again.');
       localStorage.removeItem(keys.left);
       localStorage.setItem(keys.flag, 'yes');
       return signed;
     } catch (cause) {
-      throw explain(cause, pending?.silent);
+      const trouble = explain(cause, pending?.silent);
+      if (wasSignedIn(browser) && pending && !(trouble instanceof Away)) localStorage.setItem(keys.flag, 'no');
+      throw trouble;
     }
   }
 

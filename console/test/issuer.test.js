@@ -29,7 +29,7 @@ function browserAt(address, session = memory(), local = memory()) {
 
 /** The browser after it has been at the issuer, which says this; and the token endpoint answers with these tokens. */
 async function returned({ says = { code: 'c' }, tokens = {}, silent = false, signed = null, hash = '#project=p' } = {}) {
-  const begun = browserAt(`${origin}/board${hash}`);
+  const begun = browserAt(`${origin}/board${hash}`, memory(), memory(silent ? { 'taggie:signed-in': 'yes' } : {}));
   await createIssuer(configuration, { browser: begun, fetch: async () => assert.fail('nothing is asked') }).begin({ silent, signed });
   const [target] = begun.went;
   const asked = Object.fromEntries(target.searchParams);
@@ -195,6 +195,8 @@ function at(browser) {
 const start = Date.parse('2026-01-01T00:00:00Z');
 const ada = (more) => ({ token: 't1', sub: 'ada', name: 'Ada', email: 'ada@example.com', expiresAt: Date.now() + 300_000, ...more });
 const settled = () => new Promise(setImmediate);
+
+const listenerOf = (browser, name) => browser.addEventListener.mock.calls.find(({ arguments: [given] }) => given === name).arguments[1];
 
 /** Signs in, five minutes before the token expires. */
 async function signedIn(t, { more, ...options } = {}) {
@@ -370,13 +372,53 @@ test('a refused token without a refresh token ends the session', async (t) => {
 
 test('who signs out is signed out in all tabs', async (t) => {
   const { session, issuer, browser } = await signedIn(t);
-  const [, listener] = browser.addEventListener.mock.calls[0].arguments;
+  const listener = listenerOf(browser, 'storage');
   listener({ key: 'taggie:signed-in', newValue: 'no' });
   assert.ok(session.get().signed);
   listener({ key: 'taggie:signed-in', newValue: null });
   assert.deepEqual(await session.headers(), {});
   session.signOut();
   assert.equal(issuer.leave.mock.callCount(), 1);
+});
+
+test('a page that the browser kept aside looks whether somebody has signed out', async (t) => {
+  const { session, browser } = await signedIn(t, {});
+  const listener = listenerOf(browser, 'pageshow');
+  browser.localStorage.setItem('taggie:signed-in', 'yes');
+  listener({ persisted: true });
+  browser.localStorage.removeItem('taggie:signed-in');
+  listener({ persisted: false });
+  assert.ok(session.get().signed);
+  listener({ persisted: true });
+  assert.equal(session.get().signed, null);
+});
+
+test('a sign-out in another tab counts more than a sign-in that was under way', async () => {
+  for (const leaves of ['before the return', 'while tokens are asked for']) {
+    const { browser, arrival, issuer, fetch } = await returned({ silent: true });
+    const other = createIssuer({ ...configuration, provider: { ...configuration.provider, end_session_endpoint: undefined } }, { browser, fetch });
+    if (leaves === 'before the return') other.leave();
+    const done = assert.rejects(issuer.complete(arrival), { message: /signed out in another tab/ }, leaves);
+    other.leave();
+    await done;
+    assert.equal(browser.localStorage.getItem('taggie:signed-in'), null);
+  }
+});
+
+test('the next load asks nothing by itself only if the issuer said something', async () => {
+  const signedIn = 'taggie:signed-in';
+  const away = await returned({ silent: true });
+  const offline = createIssuer(configuration, { browser: away.browser, fetch: async () => new Response('', { status: 503 }) });
+  await assert.rejects(offline.complete(away.arrival), /cannot be reached/);
+  assert.equal(away.browser.localStorage.getItem(signedIn), 'yes');
+
+  const forged = await returned({ silent: true });
+  await assert.rejects(forged.issuer.complete({ ...forged.arrival, pending: null }), /not begun in this tab/);
+  assert.equal(forged.browser.localStorage.getItem(signedIn), 'yes');
+
+  const refused = await returned({ silent: true, says: { error: 'login_required' } });
+  await assert.rejects(refused.issuer.complete(refused.arrival), /ended/);
+  assert.equal(refused.browser.localStorage.getItem(signedIn), 'no');
 });
 
 test('somebody else of the demo data is signed in, also after a reload', async (t) => {
