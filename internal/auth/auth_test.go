@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -201,6 +202,37 @@ func TestStaticKeysAreReplaced(t *testing.T) {
 // accepting is one key.
 func accepting(algorithm string, key any) auth.Static {
 	return auth.Static{Keys: []auth.StaticKey{{Algorithm: algorithm, Key: key}}}
+}
+
+func TestEntraVouchesForAddressesInItsOwnWay(t *testing.T) {
+	const first, second, other = "https://sts.windows.net/t/", "https://login.microsoftonline.com/t/v2.0", "https://login.microsoftonline.com.example.com/"
+	clock := newClock()
+	for _, test := range []struct {
+		issuer string
+		more   jwt.MapClaims
+		want   bool
+	}{
+		{second, jwt.MapClaims{"xms_edov": true}, true},
+		{second, jwt.MapClaims{"xms_edov": "true"}, true},
+		{second, jwt.MapClaims{"xms_edov": 1}, true},
+		{first, jwt.MapClaims{"xms_edov": "1"}, true},
+		{first, jwt.MapClaims{}, false},
+		{second, jwt.MapClaims{"xms_edov": false}, false},
+		{second, jwt.MapClaims{"xms_edov": 0}, false},
+		{second, jwt.MapClaims{"xms_edov": "0"}, false},
+		{second, jwt.MapClaims{"xms_edov": true, "email_verified": false}, false},
+		{second, jwt.MapClaims{"email_verified": 1}, false},
+		{other, jwt.MapClaims{"xms_edov": true}, false},
+		{other, jwt.MapClaims{"xms_edov": 1}, false},
+	} {
+		claims := jwt.MapClaims{"iss": test.issuer, "aud": "web", "sub": "ada", "email": "ada@example.com", "exp": clock.Now().Add(time.Hour).Unix()}
+		maps.Copy(claims, test.more)
+		v, err := auth.NewStatic(auth.Static{Keys: accepting("HS256", secret).Keys, Issuer: test.issuer, Audiences: []string{"web"}}, clock.Now)
+		require.NoError(t, err)
+		got, err := v.Verify(background, signer{jwt.SigningMethodHS256, secret, nil}.token(t, claims))
+		require.NoError(t, err)
+		assert.Equal(t, test.want, got.EmailVerified, "%s: %v", test.issuer, test.more)
+	}
 }
 
 func TestLocalIssuer(t *testing.T) {

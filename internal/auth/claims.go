@@ -1,6 +1,8 @@
 package auth
 
 import (
+	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -42,7 +44,7 @@ func identify(claims jwt.MapClaims) (viewer.Identity, error) {
 		Issuer:        issuer,
 		Subject:       subject,
 		Email:         email,
-		EmailVerified: email != "" && verified(claims),
+		EmailVerified: email != "" && verified(issuer, claims),
 		Admin:         slices.Contains(words(claims["roles"]), adminRole),
 		IssuedAt:      issuedAt,
 		ExpiresAt:     expires.Time,
@@ -54,12 +56,19 @@ func validSubject(subject string) bool {
 }
 
 // verified reports whether the issuer vouches for the address. Microsoft Entra has a claim of its own for that, which counts where the standard
-// one is missing.
-func verified(claims jwt.MapClaims) bool {
+// one is missing. It comes as true, or as 1, or as either in text; an issuer of somebody else may let users choose what is in it.
+func verified(issuer string, claims jwt.MapClaims) bool {
 	if claim, found := claims["email_verified"]; found {
 		return truth(claim)
 	}
-	return truth(claims["xms_edov"])
+	claim := claims["xms_edov"]
+	return isEntra(issuer) && (truth(claim) || fmt.Sprint(claim) == "1")
+}
+
+// isEntra reports whether an issuer is Microsoft Entra, of the first or the second version.
+func isEntra(issuer string) bool {
+	u, err := url.Parse(issuer)
+	return err == nil && u.Scheme == "https" && (u.Host == "login.microsoftonline.com" || u.Host == "sts.windows.net")
 }
 
 // truth accepts true and "true": some issuers send email_verified as text.

@@ -45,9 +45,7 @@ func TestOIDCIdentity(t *testing.T) {
 	}{
 		"audience among several": {jwt.MapClaims{"aud": []string{"x", "mobile"}}, func(i viewer.Identity) bool { return true }},
 		"verified as text":       {jwt.MapClaims{"email_verified": "true"}, func(i viewer.Identity) bool { return i.EmailVerified }},
-		"verified by Entra":      {jwt.MapClaims{"email_verified": nil, "xms_edov": true}, func(i viewer.Identity) bool { return i.EmailVerified }},
-		"not by Entra":           {jwt.MapClaims{"email_verified": nil, "xms_edov": false}, func(i viewer.Identity) bool { return !i.EmailVerified }},
-		"not verified by both":   {jwt.MapClaims{"email_verified": false, "xms_edov": true}, func(i viewer.Identity) bool { return !i.EmailVerified }},
+		"Entra's word by others": {jwt.MapClaims{"email_verified": nil, "xms_edov": true}, func(i viewer.Identity) bool { return !i.EmailVerified }},
 		"not verified":           {jwt.MapClaims{"email_verified": false}, func(i viewer.Identity) bool { return !i.EmailVerified }},
 		"verified as a number":   {jwt.MapClaims{"email_verified": 1}, func(i viewer.Identity) bool { return !i.EmailVerified }},
 		"nothing to verify":      {jwt.MapClaims{"email": nil}, func(i viewer.Identity) bool { return !i.EmailVerified && i.Email == "" }},
