@@ -54,7 +54,7 @@ onBoard('on an embedded server one is somebody else of the demo data by a choice
   await page.getByLabel('Demo user').focus();
   await page.keyboard.type('Jos');
   await who('José Muñoz');
-  await page.getByRole('banner', { name: 'Project' }).getByRole('button', { name: /^(Town archive|Postcards)/ }).waitFor({ timeout: WAIT_MS });
+  await page.getByRole('region', { name: 'Project', exact: true }).getByRole('button', { name: /^(Town archive|Postcards)/ }).waitFor({ timeout: WAIT_MS });
   assert.ok(!(await page.locator('body').innerText()).includes(project.name), 'José is no member of the project');
   await page.reload();
   await who('José Muñoz');
