@@ -27,8 +27,8 @@ import (
 
 // filled is some of all that rows are about.
 type filled struct {
-	ada, grace, manager *apitest.Client
-	ids                 map[string]string // by the words that stand for them in documents
+	ada, grace, manager, root *apitest.Client
+	ids                       map[string]string // by the words that stand for them in documents
 }
 
 // fill makes it.
@@ -56,14 +56,15 @@ func fill(s *apitest.Server) filled {
 			return strings.Contains(ada.Must(`{ viewer { archives { nodes { state } } } }`, nil).Body, "DONE")
 		}, time.Minute, 20*time.Millisecond)
 	})
-	s.User("gone.checks@example.com").Mutate("deleteUser", "deleted { state }", apitest.Vars{})
+	gone := s.User("gone.checks@example.com")
+	gone.Mutate("deleteUser", "deleted { state }", apitest.Vars{})
 	crew := s.Labelled(3, 1)
 	crew.Client.Must(`mutation($p: ID!) { updateGuidelines(input: {projectId: $p, text: "# How to label"}) { __typename } }`, apitest.Vars{"p": crew.ID})
 	file := crew.Client.Uploads([]byte("seen in a project"), apitest.Vars{"name": "scan.txt", "type": "text/plain"})
 	crew.Takes(apitest.Vars{"itemIds": []string{file}})
 	crew.Client.Tags(file, apitest.Vars{"value": "scan"})
 	invitation := crew.Mutate("createProjectInvitation", "invitation { id token }", apitest.Vars{"teamId": crew.Team, "uses": 5})
-	return filled{ada, grace, crew.Client, map[string]string{"$ada": ada.ID, "$grace": grace.ID, "$note": ids[0], "$deleted": ids[1], "$scope": space.Scope, "$entity": one,
+	return filled{ada, grace, crew.Client, s.Admin("root.checks@example.com"), map[string]string{"$gone": gone.ID, "$ada": ada.ID, "$grace": grace.ID, "$note": ids[0], "$deleted": ids[1], "$scope": space.Scope, "$entity": one,
 		"$item": item, "$file": file, "$score": of, "$snapshot": first, "$project": crew.ID, "$team": crew.Team, "$labeller": crew.Labellers[0].ID, "$done": crew.Items[0], "$open": crew.Items[2], "$invitation": invitation.Str("result.invitation.id"), "$link": invitation.Str("result.invitation.token"), "$category": crew.Categories[0]}}
 }
 

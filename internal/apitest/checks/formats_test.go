@@ -69,6 +69,7 @@ var deeds = []struct{ who, document string }{
 	{"ada", `mutation { deleteItem(input: {itemId: $item}) { __typename } }`},
 	{"ada", `mutation { deleteScope(input: {scopeId: $scope}) { __typename } }`},
 	{"manager", `mutation { deleteProject(input: {projectId: $project}) { __typename } }`},
+	{"root", `mutation { undoDeleteUser(input: {userId: $gone}) { __typename } }`},
 }
 
 // does does all of them, and returns how often what code was answered.
@@ -79,7 +80,7 @@ func (f filled) does(s *apitest.Server) map[string]int {
 		ids = append(ids, name, string(quoted))
 	}
 	literal := strings.NewReplacer(ids...)
-	who := map[string]*apitest.Client{"ada": f.ada, "grace": f.grace, "manager": f.manager}
+	who := map[string]*apitest.Client{"ada": f.ada, "grace": f.grace, "manager": f.manager, "root": f.root}
 	codes := map[string]int{}
 	for _, d := range deeds {
 		a := who[d.who].Do(literal.Replace(d.document), nil)
