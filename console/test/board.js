@@ -33,7 +33,7 @@ export function board(t) {
     async open(user, id, claims) {
       work?.close();
       holder.set({ viewer: { id: user, name: user }, project: project(id), held: [], kept: [], done: [], selected: null, busy: '' });
-      work = createWork({ query: ask, mutation: ask }, holder, settings, id, createDrafts(storage, user, id));
+      work = createWork({ executeQuery: ({ query, variables }) => ask(query, variables), mutation: ask }, holder, settings, id, createDrafts(storage, user, id));
       const begun = work.begin();
       await this.answer('Claims', { data: { project: { viewerClaims: claims } } });
       await begun;

@@ -11,7 +11,7 @@ function board(t, steps) {
   holder.set({ project: { id: 'p' } });
   let asked = 0;
   const client = {
-    query: () => ({
+    executeQuery: () => ({
       toPromise: async () => {
         const step = steps[asked++];
         return step === 'away' ? { error: { graphQLErrors: [{ message: 'Later.', extensions: { code: 'UNAVAILABLE' } }] } } : { data: { project: { queueRebuild: step } } };

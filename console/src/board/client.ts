@@ -1,5 +1,5 @@
 // The GraphQL client: urql, over POST, and over a socket for the subscription.
-import { Client, CombinedError, fetchExchange, mapExchange, subscriptionExchange, type TypedDocumentNode, type AnyVariables } from '@urql/core';
+import { Client, CombinedError, createRequest, fetchExchange, mapExchange, subscriptionExchange, type TypedDocumentNode, type AnyVariables } from '@urql/core';
 import { learn } from './clock';
 import { createSocket, resume, type Connection } from './socket';
 import type { Session } from './session';
@@ -51,14 +51,16 @@ export interface Failure {
 
 export type Answer<Data> = { data: Data; failure?: undefined } | { data?: undefined; failure: Failure };
 
-/** Asks once; never rejects. */
+let asked = 0;
+
+/** Asks once; never rejects. The client would give the answer of the same question that is under way: it may be older than what is asked about, hence a key of its own. */
 export async function ask<Data, Variables extends AnyVariables>(
   client: Client,
   document: TypedDocumentNode<Data, Variables>,
   variables: Variables,
 ): Promise<Answer<Data>> {
   const isMutation = document.definitions.some((part) => part.kind === 'OperationDefinition' && part.operation === 'mutation');
-  const source = isMutation ? client.mutation(document, variables) : client.query(document, variables, { requestPolicy: 'network-only' });
+  const source = isMutation ? client.mutation(document, variables) : client.executeQuery<Data, Variables>({ ...createRequest(document, variables), key: -++asked }, { requestPolicy: 'network-only' });
   const { data, error } = await source.toPromise();
   // Parts of an answer may fail while the others are there.
   if (data && (!error || Object.values(data).some((part) => part !== null))) return { data };
