@@ -759,8 +759,8 @@ type ComplexityRoot struct {
 	}
 
 	ManagedAlone struct {
-		ID   func(childComplexity int) int
-		Name func(childComplexity int) int
+		Name   func(childComplexity int) int
+		NodeID func(childComplexity int) int
 	}
 
 	Mutation struct {
@@ -4578,18 +4578,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.LineFault.Message(childComplexity), true
 
-	case "ManagedAlone.id":
-		if e.ComplexityRoot.ManagedAlone.ID == nil {
-			break
-		}
-
-		return e.ComplexityRoot.ManagedAlone.ID(childComplexity), true
 	case "ManagedAlone.name":
 		if e.ComplexityRoot.ManagedAlone.Name == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ManagedAlone.Name(childComplexity), true
+	case "ManagedAlone.nodeId":
+		if e.ComplexityRoot.ManagedAlone.NodeID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManagedAlone.NodeID(childComplexity), true
 
 	case "Mutation.abortUpload":
 		if e.ComplexityRoot.Mutation.AbortUpload == nil {
@@ -11145,7 +11145,7 @@ type StillNeeded implements Problem {
 "A project or scope that nobody else manages or owns."
 type ManagedAlone {
   "The id of a ` + "`" + `Project` + "`" + ` or ` + "`" + `Scope` + "`" + `."
-  id: ID!
+  nodeId: ID!
   "Null for administrators who delete another user."
   name: String
 }
@@ -16587,8 +16587,8 @@ func (ec *executionContext) childFields_LineFault(ctx context.Context, field gra
 
 func (ec *executionContext) childFields_ManagedAlone(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
-	case "id":
-		return ec.fieldContext_ManagedAlone_id(ctx, field)
+	case "nodeId":
+		return ec.fieldContext_ManagedAlone_nodeId(ctx, field)
 	case "name":
 		return ec.fieldContext_ManagedAlone_name(ctx, field)
 	}
@@ -28202,10 +28202,10 @@ func (ec *executionContext) fieldContext_LineFault_message(_ context.Context, fi
 	return graphql.NewScalarFieldContext("LineFault", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _ManagedAlone_id(ctx context.Context, field graphql.CollectedField, obj *model.ManagedAlone) (ret graphql.Marshaler) {
-	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, field.Selections, obj.ID)
+func (ec *executionContext) _ManagedAlone_nodeId(ctx context.Context, field graphql.CollectedField, obj *model.ManagedAlone) (ret graphql.Marshaler) {
+	return ec.marshalNID2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋgidᚐID(ctx, field.Selections, obj.NodeID)
 }
-func (ec *executionContext) fieldContext_ManagedAlone_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_ManagedAlone_nodeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ManagedAlone", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -60445,8 +60445,8 @@ func (ec *executionContext) _ManagedAlone(ctx context.Context, sel ast.Selection
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("ManagedAlone")
-		case "id":
-			out.Values[i] = ec._ManagedAlone_id(ctx, field, obj)
+		case "nodeId":
+			out.Values[i] = ec._ManagedAlone_nodeId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -547,8 +547,8 @@ var planned = map[string]lean.Type{
 		"message": {At: 2, Of: "", Resolved: false},
 	}},
 	"ManagedAlone": {Implements: managedAloneImplementors, Fields: map[string]lean.TypeField{
-		"id":   {At: 1, Of: "", Resolved: false},
-		"name": {At: 2, Of: "", Resolved: false},
+		"nodeId": {At: 1, Of: "", Resolved: false},
+		"name":   {At: 2, Of: "", Resolved: false},
 	}},
 	"MyQueue": {Implements: myQueueImplementors, Fields: map[string]lean.TypeField{}},
 	"NameTaken": {Implements: nameTakenImplementors, Fields: map[string]lean.TypeField{
@@ -4778,8 +4778,8 @@ func (ec *executionContext) appendManagedAlone(w *lean.Writer, p *lean.Plan, obj
 		switch f.At {
 		case 0:
 			w.B = append(w.B, `"ManagedAlone"`...)
-		case 1: // id
-			w.B = (obj.ID).AppendGQL(w.B)
+		case 1: // nodeId
+			w.B = (obj.NodeID).AppendGQL(w.B)
 		case 2: // name
 			if obj.Name == nil {
 				w.Null()

@@ -101,7 +101,7 @@ func stillNeeded(needed *user.StillNeeded) model.StillNeeded {
 		if left.Project {
 			typ = "Project"
 		}
-		problem.Of[i] = model.ManagedAlone{ID: gid.Of(typ, left.ID)}
+		problem.Of[i] = model.ManagedAlone{NodeID: gid.Of(typ, left.ID)}
 		if left.Name != "" {
 			problem.Of[i].Name = &left.Name
 		}

@@ -1052,7 +1052,7 @@ func (LeaseLost) IsFinishProjectItemProblem() {}
 // A project or scope that nobody else manages or owns.
 type ManagedAlone struct {
 	// The id of a `Project` or `Scope`.
-	ID gid.ID `json:"id"`
+	NodeID gid.ID `json:"nodeId"`
 	// Null for administrators who delete another user.
 	Name *string `json:"name,omitempty"`
 }

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	deleted = "deleted { userId name email state deletedBy { id } deletedAt undoUntil } problem { ... on StillNeeded { message of { id name } } }"
+	deleted = "deleted { userId name email state deletedBy { id } deletedAt undoUntil } problem { ... on StillNeeded { message of { nodeId name } } }"
 	back    = "user { id name email }"
 	// deletedOnly is what is selected of mutations that report no problems.
 	deletedOnly = "deleted { userId state undoUntil }"
@@ -99,7 +99,7 @@ func TestWhoOthersNeedIsNotDeleted(t *testing.T) {
 	ada.Space("Alone")
 	a := ada.Mutate("deleteUser", deleted, apitest.Vars{})
 	assert.Nil(t, a.At("result.deleted"))
-	assert.Equal(t, []any{map[string]any{"id": shared.Scope, "name": "Films"}}, a.List("result.problem.of"), "%s", a.Body)
+	assert.Equal(t, []any{map[string]any{"nodeId": shared.Scope, "name": "Films"}}, a.List("result.problem.of"), "%s", a.Body)
 	shared.Member(bob, "OWNER")
 	assert.Equal(t, "DELETED", ada.Mutate("deleteUser", deleted, apitest.Vars{}).At("result.deleted.state"))
 }

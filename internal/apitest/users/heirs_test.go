@@ -44,7 +44,7 @@ func TestWhoIsDeletedDoesNotManage(t *testing.T) {
 	bob = deletes(bob, "bob@example.com")
 
 	a := ada.Mutate("deleteUser", deleted, apitest.Vars{})
-	assert.ElementsMatch(t, []any{map[string]any{"id": birds.ID, "name": "Birds"}, map[string]any{"id": films.Scope, "name": "Films"}}, a.List("result.problem.of"), "%s", a.Body)
+	assert.ElementsMatch(t, []any{map[string]any{"nodeId": birds.ID, "name": "Birds"}, map[string]any{"nodeId": films.Scope, "name": "Films"}}, a.List("result.problem.of"), "%s", a.Body)
 	byAdmin := s.Admin("root@example.com").Mutate("deleteUser", deleted, apitest.Vars{"userId": ada.ID})
 	assert.Contains(t, byAdmin.Raw(), `"name":null`)
 	problem := func(name string, in apitest.Vars) any {
