@@ -198,7 +198,8 @@ func TestApplyWaitsForAnIndexThatIsBeingDeleted(t *testing.T) {
 func TestAnAddedIndexHasTheCapacityOfItsTable(t *testing.T) {
 	t.Parallel()
 	for _, provided := range []bool{false, true} {
-		b := &building{bodies: make(chan []byte, 3)}
+		const indexes = 4 // that an older table lacks
+		b := &building{bodies: make(chan []byte, indexes)}
 		db := older(t, b, func(in *dynamodb.CreateTableInput) {
 			if !provided {
 				return
@@ -210,7 +211,7 @@ func TestAnAddedIndexHasTheCapacityOfItsTable(t *testing.T) {
 			}
 		})
 		require.NoError(t, db.ApplyTables(t.Context(), func(Step) {}))
-		for range 3 {
+		for range indexes {
 			body := string(<-b.bodies)
 			assert.Equal(t, provided, strings.Contains(body, `"ProvisionedThroughput":{"ReadCapacityUnits":7,"WriteCapacityUnits":3}`), body)
 			assert.Equal(t, provided, strings.Contains(body, "ProvisionedThroughput"), body)
