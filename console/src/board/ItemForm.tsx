@@ -1,8 +1,7 @@
 import { useLayoutEffect, useRef, useState, type KeyboardEvent } from 'react';
-import { Choice } from './Choice';
-import { Keywords } from './Keywords';
 import { useBoard, useBoardState } from './hooks';
 import { useKeys } from './keys';
+import { LabelFields } from './LabelFields';
 import { canBeNumbered } from './options';
 import type { Held } from './types';
 
@@ -13,8 +12,6 @@ export function ItemForm({ item, onSkip }: { item: Held; onSkip: () => void }) {
   const [draft, setDraft] = useState(() => store.work.draft(item.id));
   const [problem, setProblem] = useState('');
   const category = useRef<HTMLInputElement>(null);
-  const subcategory = useRef<HTMLInputElement>(null);
-  const keywords = useRef<HTMLInputElement>(null);
   const finishButton = useRef<HTMLButtonElement>(null);
 
   // Whoever works by keyboard goes on typing at the next item; on a phone the keyboard would cover the picture. It is done at
@@ -45,9 +42,6 @@ export function ItemForm({ item, onSkip }: { item: Held; onSkip: () => void }) {
     ...(isNumbered && Object.fromEntries(categories.slice(0, 9).map(({ id }, i) => [String(i + 1), () => change({ categoryId: id })]))),
     '.': repeat,
     'Ctrl+Enter': finish,
-    c: () => category.current?.focus(),
-    b: () => subcategory.current?.focus(),
-    w: () => keywords.current?.focus(),
     s: onSkip,
     r: () => void store.work.release(item.id),
     e: () => void store.work.extend(item.id),
@@ -79,36 +73,7 @@ export function ItemForm({ item, onSkip }: { item: Held; onSkip: () => void }) {
           <strong>Found incorrect</strong> by {returned.by?.name ?? 'a reviewer'}: {returned.comment || 'no comment.'}
         </p>
       )}
-      <Choice
-        label="Category"
-        hint="c"
-        options={categories}
-        value={draft.categoryId}
-        isNumbered={isNumbered}
-        inputRef={category}
-        onChange={(categoryId) => change({ categoryId })}
-        onDone={() => (subcategory.current ?? keywords.current)?.focus()}
-      />
-      {project?.subcategories?.length ? (
-        <Choice
-          label="Subcategory"
-          hint="b"
-          optional
-          options={project.subcategories}
-          value={draft.subcategoryId}
-          inputRef={subcategory}
-          onChange={(subcategoryId) => change({ subcategoryId })}
-          onDone={() => keywords.current?.focus()}
-        />
-      ) : null}
-      <Keywords
-        project={project?.id ?? ''}
-        suggested={project?.suggestedKeywords ?? []}
-        value={draft.keywords}
-        word={draft.word}
-        inputRef={keywords}
-        onChange={(words, word) => change({ keywords: words, word })}
-      />
+      <LabelFields value={draft} category={category} isNumbered={isNumbered} onChange={change} />
       {problem && (
         <p className="problem" role="alert">
           {problem}

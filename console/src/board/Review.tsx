@@ -1,10 +1,11 @@
 import { useRef, useState, type Dispatch, type ReactNode, type SetStateAction } from 'react';
 import { useQuery } from 'urql';
-import { CorrectionFields, correctionOf, inputOf, isAsFound, type Correction } from './Correction';
+import { CorrectionFields, correctionOf, inputOf, isAsFound } from './Correction';
 import { Select } from './forms';
 import { AuthorsDocument, type Verdict } from './gql/graphql';
 import { useBoard, useBoardState, useNow, useSettings } from './hooks';
 import { useKeys } from './keys';
+import type { Labels } from './LabelFields';
 import { finding } from './live';
 import { Picture } from './Picture';
 import { ReviewGrid } from './ReviewGrid';
@@ -76,7 +77,7 @@ function Nothing({ filter, reviews }: { filter: ReviewFilter; reviews: Reviews }
 }
 
 /** What a reviewer has typed about results, by their keys. It stays while the grid is shown. */
-type Typed = Record<string, { comment: string; correction?: Correction }>;
+type Typed = Record<string, { comment: string; correction?: Labels }>;
 
 /** One result after another, with its picture. */
 function ReviewOne(props: { reviews: Reviews; typed: [Typed, Dispatch<SetStateAction<Typed>>]; nothing: ReactNode }) {
