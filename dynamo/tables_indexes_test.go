@@ -198,8 +198,8 @@ func TestApplyWaitsForAnIndexThatIsBeingDeleted(t *testing.T) {
 func TestAnAddedIndexHasTheCapacityOfItsTable(t *testing.T) {
 	t.Parallel()
 	for _, provided := range []bool{false, true} {
-		const indexes = 4 // that an older table lacks
-		b := &building{bodies: make(chan []byte, indexes)}
+		const indexes = 4                              // that an older table lacks
+		b := &building{bodies: make(chan []byte, 100)} // more than there are: nobody takes them yet
 		db := older(t, b, func(in *dynamodb.CreateTableInput) {
 			if !provided {
 				return
@@ -211,6 +211,7 @@ func TestAnAddedIndexHasTheCapacityOfItsTable(t *testing.T) {
 			}
 		})
 		require.NoError(t, db.ApplyTables(t.Context(), func(Step) {}))
+		require.Len(t, b.bodies, indexes)
 		for range indexes {
 			body := string(<-b.bodies)
 			assert.Equal(t, provided, strings.Contains(body, `"ProvisionedThroughput":{"ReadCapacityUnits":7,"WriteCapacityUnits":3}`), body)
