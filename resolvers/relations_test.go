@@ -14,13 +14,13 @@ import (
 // oneWay are the relations that can be walked in one direction only, each with its reason.
 var oneWay = map[string]string{
 	"ProjectInvitation to Team":        "Project.invitations lists them all, and they are few",
-	"Item to Project":                  "the way back is by the items of the project",
 	"ProjectExport to User":            "what somebody did in projects is not listed for others; the lists of the project have it",
 	"ProjectImport to User":            "the same",
 	"ProjectInvitation to User":        "the same",
 	"ProjectItem to User":              "the same; Project.viewerClaims lists one's own",
 	"ProjectItemEffort to User":        "the same; statistics count it for each member",
 	"ProjectRemoval to User":           "the same",
+	"Project to Tag":                   "a tag is a word of one author; in which projects files carry it is told by their items",
 	"Team to User":                     "which teams somebody is in is told to members of the project, by its members",
 	"User to Archive":                  "an archive is shown to its user alone",
 	"Version to User":                  "what somebody wrote in the notes of others is not listed",
