@@ -20,12 +20,12 @@ import (
 var unescape = strings.NewReplacer("%25", "%", "%7B", "{", "%7D", "}", "%3A", ":", "%00", "\x00")
 
 // EraseUser removes a user from everything that Redis keeps of queues and events, and returns how often it met the user. In a project, the pseudonym that as
-// returns takes the user's place: in statistics, claims and what awaits a review. What the user put off or skipped is removed. Events of projects that name
-// the user are removed, and streams of events of notes and scores that do: who follows them begins anew. Dead letters that name the user are removed, since the
-// outbox has what they are about. Messages that name the user are met and stay: the consumer follows them in a moment. A project that is being rebuilt is met.
+// returns takes the user's place: in statistics, claims, events and what awaits a review. What the user put off or skipped is removed. So are streams of events
+// of notes and scores that name the user: who follows them begins anew. Dead letters that name the user are removed, since the outbox has what they are about.
+// Messages that name the user are met and stay: the consumer follows them in a moment. A project that is being rebuilt is met.
 //
-// Cost: 1 SCAN per 1,000 keys of the Redis, or of each master; 1 script for each project, 2 for one that names the user, 1 for each stream of events of notes and
-// scores; 2 reads of each stream of messages, more for each 500 of these.
+// Cost: 1 SCAN per 1,000 keys of the Redis, or of each master; 1 script for each project, 2 for one that names the user, of which the second writes its
+// events anew, up to about [labelling.MaxEvents]; 1 for each stream of events of notes and scores; 2 reads of each stream of messages, more for each 500 of these.
 func (q *Queue) EraseUser(ctx context.Context, u labelling.UserID, as func(ctx context.Context, u labelling.UserID, project string) (labelling.UserID, error)) (met int, err error) {
 	projects, streams, err := q.kept(ctx)
 	if err != nil {

@@ -96,7 +96,15 @@ func testErased(t *testing.T, f *fixture) {
 	statistics, err := f.StatisticsOf(t.Context(), f.project, []string{"t1"})
 	require.NoError(t, err)
 
+	told, err := f.client.XRange(t.Context(), f.keysOf(f.project).events(), "-", "+").Result()
+	require.NoError(t, err)
+
 	f.eraseAll(t, gone)
+	for _, e := range told {
+		_, fits, err := f.Fits(t.Context(), f.project, labelling.Cursor{Epoch: before.Cursor.Epoch, ID: e.ID})
+		require.NoError(t, err)
+		assert.True(t, fits, "whoever was told of %v goes on behind it", e)
+	}
 	rest := all(t, f.client)
 	rest = strings.NewReplacer(string(stays), "", escape(string(stays)), "").Replace(rest)
 	assert.NotContains(t, rest, string(gone))

@@ -1,6 +1,6 @@
 -- erase puts a pseudonym in the place of a user in everything that is kept of a project, or only looks whether the user is there. What the user put off or
--- skipped is removed. Events that name the user are removed, but the last one, by which it is known where the events are: it is told once more with the
--- pseudonym. It also does so while the project is not ready: a rebuild begins with what is stored.
+-- skipped is removed. Events get the pseudonym and stay where they are: a mark, or a cursor, of an event that is gone would say that Redis went back. It also
+-- does so while the project is not ready: a rebuild begins with what is stored.
 --
 -- KEYS: 1 epoch, 2 rebuild, 3 events, 4 claims, 5 efforts to review, 6 who is online, of the user: 7 queue, 8 what came back, 9 later, 10 skipped, 11 efforts
 --   to review; of the pseudonym: 12 queue, 13 what came back; 14 the names of keys that
@@ -12,32 +12,31 @@ local queue, returned, pseudonymsQueue, pseudonymsReturned, present = KEYS[7], K
 local user, escaped, pseudonym, pseudonymEscaped = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local looks, met = pseudonym == '', 0
 
--- each hands each event to a function, and never has many at a time.
-local function each(see)
-  local last = redis.call('XREVRANGE', events, '+', '-', 'COUNT', 1)[1]
-  local from = '-'
-  while last do
-    local entries = redis.call('XRANGE', events, from, last[1], 'COUNT', 100)
-    for _, entry in ipairs(entries) do see(entry, entry[1] == last[1]) end
-    if #entries < 100 then return end
-    from = '(' .. entries[#entries][1]
-  end
+-- named returns how many events name the user, and all of them, with the pseudonym instead.
+local function named()
+  local from, n, all = '-', 0, {}
+  repeat
+    local entries = redis.call('XRANGE', events, from, '+', 'COUNT', 100)
+    for _, entry in ipairs(entries) do
+      local fields, names = entry[2], false
+      for i = 1, #fields, 2 do
+        if (fields[i] == 'user' or fields[i] == 'author') and fields[i + 1] == user then
+          names, fields[i + 1] = true, pseudonym
+        end
+      end
+      if names then n = n + 1 end
+      if not looks then all[#all + 1] = entry end
+      from = '(' .. entry[1]
+    end
+  until #entries < 100
+  return n, all
 end
-each(function(entry, last)
-  local fields, names = entry[2], false
-  for i = 1, #fields, 2 do
-    if (fields[i] == 'user' or fields[i] == 'author') and fields[i + 1] == user then
-      names, fields[i + 1] = true, pseudonym
-    end
-  end
-  if names then
-    met = met + 1
-    if not looks then
-      if last then told = redis.call('XADD', events, '*', unpack(fields)) end
-      redis.call('XDEL', events, entry[1])
-    end
-  end
-end)
+local n, all = named()
+met = met + n
+if n > 0 and not looks then -- an entry of a stream cannot be changed
+  redis.call('DEL', events)
+  for _, entry in ipairs(all) do redis.call('XADD', events, entry[1], unpack(entry[2])) end
+end
 
 local cursor = '0'
 repeat
