@@ -10093,7 +10093,7 @@ fractions are cut off to the millisecond. A leap second is read as the second af
 scalar DateTime @specifiedBy(url: "https://scalars.graphql.org/andimarek/date-time.html")
 
 """
-A position in one list of one viewer. Cursors are opaque and signed: a cursor is refused if it was changed, or belongs
+A position in one list of one viewer. Cursors are signed and encrypted: a cursor is refused if it was changed, or belongs
 to another viewer, another list, or the same list with other arguments.
 """
 scalar Cursor

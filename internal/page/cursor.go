@@ -1,6 +1,8 @@
 package page
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -13,7 +15,7 @@ import (
 	"github.com/taggie/taggie/internal/fault"
 )
 
-// Cursor is an opaque, signed position in one list of one viewer.
+// Cursor is a position in one list of one viewer, signed and encrypted: it may be that of a row which the viewer may not see.
 type Cursor string
 
 // MarshalGQL writes the cursor as a GraphQL string.
@@ -35,16 +37,30 @@ func (c *Cursor) UnmarshalGQL(v any) error {
 // macSize is how much of the HMAC-SHA-256 a cursor carries: 128 bits are out of reach of guessing.
 const macSize = 16
 
-// Codec signs cursors with the first of its secrets and accepts those signed with any.
-type Codec struct{ secrets [][]byte }
+// Codec makes cursors with the first of its secrets and accepts those made with any.
+type Codec struct{ secrets []secret }
+
+// secret has the keys that are made of a secret. A cursor is the HMAC of a position, and the position encrypted under that as the initial counter, as in
+// RFC 5297 (SIV): the same position has the same cursor, and nothing is told of others.
+type secret struct {
+	signing []byte
+	cipher  cipher.Block
+}
 
 // NewCodec returns a codec for the given secrets, the current one first.
 func NewCodec(secrets ...[]byte) *Codec {
 	c := &Codec{}
-	for _, secret := range secrets {
-		mac := hmac.New(sha256.New, secret)
-		mac.Write([]byte("taggie cursor v1"))
-		c.secrets = append(c.secrets, mac.Sum(nil))
+	for _, s := range secrets {
+		key := func(use string) []byte {
+			mac := hmac.New(sha256.New, s)
+			mac.Write([]byte(use))
+			return mac.Sum(nil)
+		}
+		block, err := aes.NewCipher(key("taggie cursor v2: encrypt"))
+		if err != nil {
+			panic(err) // a key has 32 bytes
+		}
+		c.secrets = append(c.secrets, secret{signing: key("taggie cursor v2: sign"), cipher: block})
 	}
 	return c
 }
@@ -73,26 +89,29 @@ type sealer struct {
 	list    []byte
 }
 
-func (s *sealer) mac(secret []byte, position string) []byte {
+func (s *sealer) mac(with secret, position []byte) []byte {
 	s.once.Do(func() { s.list = s.binding.bytes() })
-	mac := hmac.New(sha256.New, secret)
+	mac := hmac.New(sha256.New, with.signing)
 	mac.Write(s.list)
-	mac.Write([]byte(position))
+	mac.Write(position)
 	return mac.Sum(nil)[:macSize]
 }
 
 func (s *sealer) seal(position string) Cursor {
-	raw := append(s.mac(s.codec.secrets[0], position), position...)
+	with := s.codec.secrets[0]
+	raw := append(s.mac(with, []byte(position)), position...)
+	cipher.NewCTR(with.cipher, raw[:macSize]).XORKeyStream(raw[macSize:], raw[macSize:])
 	return Cursor(base64.RawURLEncoding.EncodeToString(raw))
 }
 
 func (s *sealer) open(field string, c Cursor) (string, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(string(c))
 	if err == nil && len(raw) > macSize && !strings.ContainsAny(string(c), "\r\n") { // which the decoder skips
-		position := string(raw[macSize:])
-		for _, secret := range s.codec.secrets {
-			if hmac.Equal(raw[:macSize], s.mac(secret, position)) {
-				return position, nil
+		position := make([]byte, len(raw)-macSize)
+		for _, with := range s.codec.secrets {
+			cipher.NewCTR(with.cipher, raw[:macSize]).XORKeyStream(position, raw[macSize:])
+			if hmac.Equal(raw[:macSize], s.mac(with, position)) {
+				return string(position), nil
 			}
 		}
 	}
@@ -121,7 +140,7 @@ func (c *Codec) Open(list Binding, args Args) (Opened, error) {
 	return o, err
 }
 
-// Position is where an edge stands; it makes its cursor when asked to, since signing costs more than reading the edge.
+// Position is where an edge stands; it makes its cursor when asked to, since making it costs more than reading the edge.
 type Position struct {
 	sealer *sealer
 	at     string
@@ -130,5 +149,5 @@ type Position struct {
 // At returns the cursor for a position of the list, for edges that a mutation returns.
 func (o Opened) At(position string) Position { return Position{sealer: o.sealer, at: position} }
 
-// Cursor returns the signed cursor.
+// Cursor returns the cursor.
 func (p Position) Cursor() Cursor { return p.sealer.seal(p.at) }

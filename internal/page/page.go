@@ -1,6 +1,6 @@
 // Package page pages lists in the manner of Relay.
 //
-// It knows windows, slices, connections and signed cursors. It must not know
+// It knows windows, slices, connections and cursors. It must not know
 // what is listed nor where it is kept: a store sees a [Window] and returns a
 // [Slice]. Start reading at [Codec.Open] and [Connect].
 package page

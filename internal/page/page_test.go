@@ -109,6 +109,17 @@ func TestForgedCursorsAreRefused(t *testing.T) {
 	}
 }
 
+func TestCursorsDoNotTellPositions(t *testing.T) {
+	codec := NewCodec([]byte("secret"))
+	const position = "the value of a tag that the viewer may not see"
+	raw, err := base64.RawURLEncoding.DecodeString(string(cursor(t, codec, list, position)))
+	require.NoError(t, err)
+	for n := range len(position) - 2 {
+		assert.NotContains(t, string(raw), position[n:n+3])
+	}
+	assert.Equal(t, cursor(t, codec, list, position), cursor(t, codec, list, position), "an edge has the same cursor each time")
+}
+
 func TestSecretsRotate(t *testing.T) {
 	older, newer := NewCodec([]byte("old")), NewCodec([]byte("new"), []byte("old"))
 	c := cursor(t, older, list, "x")
