@@ -13894,9 +13894,12 @@ enum ProjectEventType {
   RESUMED
   "The size of the queue was changed."
   RESIZED
-  "Other categories or subcategories can be chosen than before. Read the lists again. It is not told again if a server is lost at that moment."
+  """
+  Other categories or subcategories can be chosen than before. Read the lists again. If a server is lost at that moment, you are told
+  within a minute, without the user.
+  """
   CATEGORIES_CHANGED
-  "The guidelines were changed. Read them again. It is not told again if a server is lost at that moment."
+  "The guidelines were changed. Read them again. If a server is lost at that moment, you are told within a minute."
   GUIDELINES_CHANGED
   "Somebody joined, moved to another team, or left."
   MEMBERS

@@ -229,5 +229,5 @@ func (db Store) eraseRow(ctx context.Context, p project.Project) error {
 //
 // Index: primary. Key: _subject_key = taggie:Tasks:<shard>, for each shard. Cost: 1 Query per shard (4), one more per started megabyte, and ⌈n/25⌉ BatchWriteItem.
 func (db Store) EraseTasks(ctx context.Context, id project.ID) error {
-	return db.ForgetTasks(ctx, string(id), project.RunImport, project.RunExport, project.RunRemoval, project.RunTeam, project.RunRelabel, project.RunDeletion, project.RunErasure, SweepLabels)
+	return db.ForgetTasks(ctx, string(id), project.RunImport, project.RunExport, project.RunRemoval, project.RunTeam, project.RunRelabel, project.RunDeletion, project.RunErasure, project.RunTelling, SweepLabels)
 }

@@ -94,9 +94,9 @@ func labelLists(projects ...project.ID) []entity.ID {
 // exist for anybody.
 //
 // Index: primary. Key: <project>/<project>:CategoryList and <project>/<project>:SubcategoryList on condition of their
-// versions; <label>/<project>:Category or <project>:Subcategory. Cost: 1 BatchGetItem and 1 TransactWriteItems; with more than
+// versions; <label>/<project>:Category or <project>:Subcategory; the tasks. Cost: 1 BatchGetItem and 1 TransactWriteItems; with more than
 // 80 labels ⌈n/25⌉ BatchWriteItem and 1 TransactWriteItems of 1 row besides.
-func (db Store) AddLabels(ctx context.Context, id project.ID, labels []project.Label, once idempotency.Key) error {
+func (db Store) AddLabels(ctx context.Context, id project.ID, labels []project.Label, follow []task.Task, once idempotency.Key) error {
 	draft := db.draft(id)
 	return db.UntilSettled(ctx, func() error {
 		lists, errs := db.lists(ctx, labelLists(id))
@@ -112,6 +112,7 @@ func (db Store) AddLabels(ctx context.Context, id project.ID, labels []project.L
 		if err != nil {
 			return err
 		}
+		actions = append(actions, dynamo.TaskActions(follow)...)
 		if len(labels) <= labelsAtOnce {
 			return db.Transact(ctx, append(actions, entities...), once)
 		}

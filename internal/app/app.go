@@ -128,6 +128,7 @@ func Assemble(cfg config.Config, trusted document.Trusted, s *Stores, metrics *t
 	handlers[project.RunRelabel] = a.Labelling.relabel.Run
 	handlers[project.RunRemoval] = a.Labelling.remover.Run
 	handlers[project.RunDeletion], handlers[project.RunErasure] = a.Labelling.eraser.Run, a.Labelling.eraser.Erase
+	handlers[project.RunTelling] = a.Labelling.service.Retell(projectsStore)
 	handlers[sweepLabels] = projectsStore.SweepLabels
 	handlers[project.RunExport] = Exporter(projectsStore, s.Bucket, usersStore).Run
 	handlers[score.SettleIntent], handlers[score.SweepItem], handlers[score.FollowItem], handlers[score.EndUses] = scores.Settle, items.Sweep, items.Follow, items.EndUses

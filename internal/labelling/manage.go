@@ -121,7 +121,13 @@ func (s *Service) Moved(ctx context.Context, p project.ID, id string, user UserI
 
 // Guided is to be told after the guidelines of a project were changed.
 func (s *Service) Guided(ctx context.Context, g project.Guidelines) {
-	s.note(ctx, g.Project, "guidelines-"+strconv.Itoa(g.Version), Event{Cause: GuidelinesChanged, User: g.UpdatedBy, At: g.UpdatedAt})
+	s.follow(ctx, project.Project{ID: g.Project}, func(ctx context.Context, _ project.Project) error { return s.guided(ctx, g) })
+}
+
+// guided tells of guidelines, once however often it is called.
+func (s *Service) guided(ctx context.Context, g project.Guidelines) error {
+	_, err := s.Coordinator.Note(ctx, g.Project, "guidelines-"+strconv.Itoa(g.Version), Event{Cause: GuidelinesChanged, User: g.UpdatedBy, At: g.UpdatedAt})
+	return err
 }
 
 // note has subscribers told of an event that concerns no single item.

@@ -2,11 +2,13 @@ package project
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/task"
 )
 
 // MaxGuidelinesBytes is how large the text of guidelines can be.
@@ -35,9 +37,9 @@ type GuidelinesStore interface {
 	// GuidelinesOf returns the guidelines of each project, or why they could not be read, in the order of ids; the zero value where there are none. It
 	// sees every acknowledged write.
 	GuidelinesOf(ctx context.Context, ids []ID) ([]Guidelines, []error)
-	// PutGuidelines replaces before by after, on condition that the member is as it was read. *[GuidelinesConflict] when before is not the
+	// PutGuidelines replaces before by after and records the tasks, on condition that the member is as it was read. *[GuidelinesConflict] when before is not the
 	// current version, or the member is another one. It is atomic.
-	PutGuidelines(ctx context.Context, m Member, before, after Guidelines, once idempotency.Key) error
+	PutGuidelines(ctx context.Context, m Member, before, after Guidelines, follow []task.Task, once idempotency.Key) error
 }
 
 // GuidelinesOf returns the guidelines of each project, or the error, in the order of refs; the zero value where nobody has written any. NotFound for who is
@@ -82,7 +84,7 @@ func (s *Service) UpdateGuidelines(ctx context.Context, in UpdateGuidelines) (Gu
 			if in.Text != before.Text || before.Version == 0 {
 				after = Guidelines{Project: in.Project, Text: in.Text, Version: before.Version + 1, UpdatedAt: domain.Later(s.o.Now, before.UpdatedAt), UpdatedBy: me.User}
 			}
-			err := s.o.Store.PutGuidelines(ctx, me, before, after, key.With(string(in.Project)))
+			err := s.o.Store.PutGuidelines(ctx, me, before, after, s.telling(in.Project, toldGuidelines+strconv.Itoa(after.Version)), key.With(string(in.Project)))
 			if err == nil && after.Version != before.Version {
 				s.tellGuided(ctx, after)
 			}

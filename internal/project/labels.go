@@ -35,7 +35,7 @@ func (s *Service) AddLabels(ctx context.Context, in AddLabels) (Project, error) 
 		if err != nil {
 			return Project{}, err
 		}
-		err = s.o.Store.AddLabels(ctx, in.Project, labels, key.With(string(in.Project)))
+		err = s.o.Store.AddLabels(ctx, in.Project, labels, s.telling(p.ID, toldLists), key.With(string(in.Project)))
 		if errors.Is(err, NameTaken) {
 			return Project{}, s.taken(ctx, p, labels)
 		}
@@ -127,7 +127,7 @@ func (s *Service) UpdateLabel(ctx context.Context, in UpdateLabel) (Label, error
 			return Label{}, err
 		}
 		c.At = domain.Later(s.o.Now, time.Time{})
-		var follow []task.Task
+		follow := s.telling(p.ID, toldLists)
 		if c.Into != "" {
 			follow = append(follow, in.Label.task(c.At))
 		}

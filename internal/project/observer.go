@@ -1,9 +1,17 @@
 package project
 
-import "context"
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/taggie/taggie/internal/domain"
+	"github.com/taggie/taggie/internal/task"
+)
 
 // Observer hears of what changes in projects, after it is stored. It never fails: what it misses it
-// finds out later, by looking; of other lists or teams, at the next change of the project.
+// finds out later, by looking; of other lists and guidelines, by a task of [RunTelling]; of other teams, at the next change of the project.
 type Observer interface {
 	// Created is told of a project that has no items yet.
 	Created(ctx context.Context, p Project)
@@ -15,6 +23,27 @@ type Observer interface {
 	Moved(ctx context.Context, p ID, id string, user UserID, team string)
 	// Guided is told of new guidelines.
 	Guided(ctx context.Context, g Guidelines)
+}
+
+// RunTelling is the kind of the tasks that tell once more of other lists or guidelines, in case the server that changed them was lost before it told.
+const RunTelling task.Kind = "project-telling"
+
+// The changes that such tasks tell of.
+const (
+	toldLists      = "lists"       // as they are
+	toldGuidelines = "guidelines-" // and the version
+)
+
+// telling returns the task that tells of a change. By then the server that made it has told, or is lost.
+func (s *Service) telling(id ID, change string) []task.Task {
+	return []task.Task{{Kind: RunTelling, ID: string(id) + "-" + change, Scope: string(id), Due: domain.Later(s.o.Now, time.Time{}).Add(task.Lease)}}
+}
+
+// GuidelinesTold returns the version of the guidelines of which a task of [RunTelling] tells; false when it tells of the lists.
+func GuidelinesTold(t task.Task) (version int, is bool) {
+	text, is := strings.CutPrefix(t.ID, t.Scope+"-"+toldGuidelines)
+	version, err := strconv.Atoi(text)
+	return version, is && err == nil
 }
 
 func (s *Service) tellCreated(ctx context.Context, p Project) {

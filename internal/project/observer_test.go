@@ -183,3 +183,34 @@ func TestTheObserverIsNotToldWhatDidNotHappen(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, h.told, "the service it was made from tells nobody")
 }
+
+// Whoever changes lists or guidelines records the task that tells of them, should the server be lost before it does.
+func TestTasksTellOfListsAndGuidelines(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	category := project.LabelID{Project: "p", Kind: project.Category, ID: "owl"}
+	for what, c := range map[string]struct {
+		version int
+		do      func() error
+	}{
+		"lists": {0, func() error {
+			_, err := w.AddLabels(as(t, "man"), project.AddLabels{Project: "p", Categories: []string{"Crow"}})
+			return err
+		}},
+		"a name": {0, func() error {
+			_, err := w.UpdateLabel(as(t, "man"), project.UpdateLabel{Label: category, Name: ptr("Eagle owl")})
+			return err
+		}},
+		"guidelines": {1, func() error {
+			_, err := w.UpdateGuidelines(as(t, "man"), project.UpdateGuidelines{Project: "p", Text: "t"})
+			return err
+		}},
+	} {
+		w.store.tasks = nil
+		require.NoError(t, c.do(), what)
+		require.Len(t, w.store.tasks, 1, what)
+		told := w.store.tasks[0]
+		version, is := project.GuidelinesTold(told)
+		assert.Equal(t, []any{project.RunTelling, "p", c.version, c.version > 0}, []any{told.Kind, told.Scope, version, is}, what)
+	}
+}

@@ -37,8 +37,8 @@ type Projects interface {
 	CreateProject(ctx context.Context, p Project, labels []Label, t Team, m Member, once idempotency.Key) error
 	// UpdateProject replaces before by after. *[VersionConflict] when before is not the current version.
 	UpdateProject(ctx context.Context, before, after Project, once idempotency.Key) error
-	// AddLabels adds to the two lists. [NameTaken] when a label of that kind and name is there; Exhausted above [MaxCategories].
-	AddLabels(ctx context.Context, id ID, labels []Label, once idempotency.Key) error
+	// AddLabels adds to the two lists, with the tasks. [NameTaken] when a label of that kind and name is there; Exhausted above [MaxCategories].
+	AddLabels(ctx context.Context, id ID, labels []Label, follow []task.Task, once idempotency.Key) error
 	// UpdateLabel changes a label that is in its list, and takes it out of that when it is merged into another, with the tasks. It returns the label after the
 	// change. [NameTaken]; [ErrNoTarget] when the other is not in the list or retired; [ErrMerged] when it was merged into a different one; NotFound.
 	UpdateLabel(ctx context.Context, id LabelID, c LabelChange, follow []task.Task, once idempotency.Key) (Label, error)

@@ -56,6 +56,17 @@ func (w *watched) wrote(write func() error) error {
 	return err
 }
 
+// following does the same for a write that records tasks.
+func (w *watched) following(follow []task.Task, write func() error) error {
+	return w.wrote(func() error {
+		err := write()
+		if err == nil {
+			w.tasks = append(w.tasks, follow...)
+		}
+		return err
+	})
+}
+
 func (w *watched) Memberships(ctx context.Context, user project.UserID, ids []project.ID) ([]project.Member, []error) {
 	w.asked = append(w.asked, ids)
 	return w.Store.Memberships(ctx, user, ids)
@@ -74,12 +85,17 @@ func (w *watched) GuidelinesOf(ctx context.Context, ids []project.ID) ([]project
 	return w.Store.GuidelinesOf(ctx, ids)
 }
 
-func (w *watched) PutGuidelines(ctx context.Context, m project.Member, before, after project.Guidelines, once idempotency.Key) error {
-	return w.wrote(func() error { return w.Store.PutGuidelines(ctx, m, before, after, once) })
+func (w *watched) PutGuidelines(ctx context.Context, m project.Member, before, after project.Guidelines, follow []task.Task, once idempotency.Key) error {
+	return w.following(follow, func() error { return w.Store.PutGuidelines(ctx, m, before, after, follow, once) })
 }
 
-func (w *watched) AddLabels(ctx context.Context, id project.ID, labels []project.Label, once idempotency.Key) error {
-	return w.wrote(func() error { return w.Store.AddLabels(ctx, id, labels, once) })
+func (w *watched) AddLabels(ctx context.Context, id project.ID, labels []project.Label, follow []task.Task, once idempotency.Key) error {
+	return w.following(follow, func() error { return w.Store.AddLabels(ctx, id, labels, follow, once) })
+}
+
+func (w *watched) UpdateLabel(ctx context.Context, id project.LabelID, c project.LabelChange, follow []task.Task, once idempotency.Key) (after project.Label, err error) {
+	err = w.following(follow, func() (err error) { after, err = w.Store.UpdateLabel(ctx, id, c, follow, once); return err })
+	return after, err
 }
 
 func (w *watched) PutTeam(ctx context.Context, t project.Team, create bool, once idempotency.Key) error {
@@ -95,33 +111,15 @@ func (w *watched) DeleteMember(ctx context.Context, id project.ID, user project.
 }
 
 func (w *watched) PutImport(ctx context.Context, before *project.Import, after project.Import, follow []task.Task, once idempotency.Key) error {
-	return w.wrote(func() error {
-		err := w.Store.PutImport(ctx, before, after, follow, once)
-		if err == nil {
-			w.tasks = append(w.tasks, follow...)
-		}
-		return err
-	})
+	return w.following(follow, func() error { return w.Store.PutImport(ctx, before, after, follow, once) })
 }
 
 func (w *watched) PutExport(ctx context.Context, before *project.Export, after project.Export, follow []task.Task, once idempotency.Key) error {
-	return w.wrote(func() error {
-		err := w.Store.PutExport(ctx, before, after, follow, once)
-		if err == nil {
-			w.tasks = append(w.tasks, follow...)
-		}
-		return err
-	})
+	return w.following(follow, func() error { return w.Store.PutExport(ctx, before, after, follow, once) })
 }
 
 func (w *watched) PutRemoval(ctx context.Context, before *project.Removal, after project.Removal, follow []task.Task, once idempotency.Key) error {
-	return w.wrote(func() error {
-		err := w.Store.PutRemoval(ctx, before, after, follow, once)
-		if err == nil {
-			w.tasks = append(w.tasks, follow...)
-		}
-		return err
-	})
+	return w.following(follow, func() error { return w.Store.PutRemoval(ctx, before, after, follow, once) })
 }
 
 func (w *watched) ListLabels(ctx context.Context, ids []project.ID) ([][]project.Label, []error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/taggie/taggie/internal/idempotency"
 	"github.com/taggie/taggie/internal/project"
 	"github.com/taggie/taggie/internal/storetest"
+	"github.com/taggie/taggie/internal/task"
 )
 
 // guidelines returns those of the project.
@@ -26,7 +27,7 @@ func (w *World) guidelines() project.Guidelines {
 // writes puts guidelines in the place of others.
 func (w *World) writes(before project.Guidelines, text string) (project.Guidelines, error) {
 	after := project.Guidelines{Project: w.Project.ID, Text: text, Version: before.Version + 1, UpdatedAt: w.Clock.Now(), UpdatedBy: w.Ada}
-	return after, w.Projects.PutGuidelines(w.T.Context(), w.Project.Member, before, after, idempotency.Key{})
+	return after, w.Projects.PutGuidelines(w.T.Context(), w.Project.Member, before, after, nil, idempotency.Key{})
 }
 
 func keptGuidelines(t *testing.T, w *World) {
@@ -45,12 +46,19 @@ func keptGuidelines(t *testing.T, w *World) {
 		require.ErrorAs(t, err, &conflict, "%d", before.Version)
 		assert.Equal(t, second, conflict.Current)
 	}
+	told := task.Task{Kind: project.RunTelling, ID: "third", Scope: string(w.Project.ID), Due: w.Clock.Now()}
+	third := second
+	third.Text, third.Version = "told", second.Version+1
+	require.ErrorAs(t, w.Projects.PutGuidelines(t.Context(), w.Project.Member, first, third, []task.Task{told}, idempotency.Key{}), &conflict)
+	assert.NotContains(t, w.due(), told)
+	require.NoError(t, w.Projects.PutGuidelines(t.Context(), w.Project.Member, second, third, []task.Task{told}, idempotency.Key{}))
+	assert.Contains(t, w.due(), told)
 	other, _ := w.Create(w.Ada, nil, nil)
 	found, errs := w.Projects.GuidelinesOf(t.Context(), []project.ID{other.ID, w.Project.ID, "nothing"})
 	for _, err := range errs {
 		require.NoError(t, err)
 	}
-	assert.Equal(t, []project.Guidelines{{}, second, {}}, found)
+	assert.Equal(t, []project.Guidelines{{}, third, {}}, found)
 }
 
 // Who is no member any more, or another one than when it was decided, changes nothing.
@@ -59,7 +67,7 @@ func guidelinesOfFormerMembers(t *testing.T, w *World) {
 	moved.Team = "other"
 	var conflict *project.GuidelinesConflict
 	after := project.Guidelines{Project: w.Project.ID, Text: "t", Version: 1, UpdatedAt: w.Clock.Now(), UpdatedBy: w.Ada}
-	require.ErrorAs(t, w.Projects.PutGuidelines(t.Context(), moved, project.Guidelines{}, after, idempotency.Key{}), &conflict)
+	require.ErrorAs(t, w.Projects.PutGuidelines(t.Context(), moved, project.Guidelines{}, after, nil, idempotency.Key{}), &conflict)
 	w.enters(w.Project, project.Deleting)
 	_, err := w.writes(project.Guidelines{}, "t")
 	require.ErrorAs(t, err, &conflict, "the project is being deleted")

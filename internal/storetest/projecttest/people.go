@@ -111,7 +111,7 @@ func unknownProject(t *testing.T, w *World) {
 		require.NoError(t, errs[1])
 		storetest.IsFault(t, errs[2], fault.NotFound)
 	}
-	storetest.IsFault(t, w.Projects.AddLabels(t.Context(), "nothing", Labels("nothing", project.Category, "x"), idempotency.Key{}), fault.NotFound)
+	storetest.IsFault(t, w.Projects.AddLabels(t.Context(), "nothing", Labels("nothing", project.Category, "x"), nil, idempotency.Key{}), fault.NotFound)
 	storetest.IsFault(t, w.Projects.PutTeam(t.Context(), project.Team{TeamID: project.TeamID{Project: "nothing", ID: "t"}, Name: "x"}, true, idempotency.Key{}), fault.NotFound)
 }
 

@@ -110,13 +110,13 @@ func projectsOncePerKey(t *testing.T, w *World) {
 		func(k idempotency.Key) error { return w.Projects.UpdateProject(ctx, w.Project, named, k) },
 		func(k idempotency.Key) error { return w.Projects.UpdateProject(ctx, named, named, k) },
 		func(k idempotency.Key) error {
-			return w.Projects.PutGuidelines(ctx, w.Project.Member, project.Guidelines{}, guided, k)
+			return w.Projects.PutGuidelines(ctx, w.Project.Member, project.Guidelines{}, guided, nil, k)
 		},
 		func(k idempotency.Key) error {
-			return w.Projects.PutGuidelines(ctx, w.Project.Member, guided, guided, k)
+			return w.Projects.PutGuidelines(ctx, w.Project.Member, guided, guided, nil, k)
 		},
-		func(k idempotency.Key) error { return w.Projects.AddLabels(ctx, id, labels, k) },
-		func(k idempotency.Key) error { return w.Projects.AddLabels(ctx, id, many, k) },
+		func(k idempotency.Key) error { return w.Projects.AddLabels(ctx, id, labels, nil, k) },
+		func(k idempotency.Key) error { return w.Projects.AddLabels(ctx, id, many, nil, k) },
 		func(k idempotency.Key) error {
 			_, err := w.Projects.UpdateLabel(ctx, labels[0].LabelID, project.LabelChange{Name: "hound"}, nil, k)
 			return err
