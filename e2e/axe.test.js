@@ -5,6 +5,7 @@ import axe from 'axe-core';
 import { ask, go, member, work } from './board.js';
 import { category, claim, onBoard, signIn, WAIT_MS, world } from './board-page.js';
 import { openPage, pictureShown } from './browser.js';
+import { png } from './png.js';
 
 /** What axe finds on a page as it is, the elements by their rules. */
 async function violations(page) {
@@ -78,6 +79,10 @@ for (const [colorScheme, width] of [['light', 1400], ['dark', 320]]) {
       await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name, exact: true }).click();
       await page.getByRole('main').getByRole('region', { name: panel }).first().waitFor({ timeout: WAIT_MS });
       await look(`Manage, ${name}`);
+      if (name !== 'Items') continue;
+      await page.getByLabel('Single pictures').setInputFiles([{ name: 'fern.png', mimeType: 'image/png', buffer: png([60, 120, 60]) }, { name: 'notes.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF') }]);
+      await page.locator('canvas[data-drawn]').waitFor({ timeout: WAIT_MS });
+      await look('Pictures to bring');
     }
 
     // Who is in no project, and who has not signed up.

@@ -79,7 +79,7 @@ async function drop(page, name, text) {
     },
     [name, text],
   );
-  for (const type of ['dragover', 'drop']) await page.locator('.drop').dispatchEvent(type, { dataTransfer: data });
+  for (const type of ['dragover', 'drop']) await part(page, 'Bring items').locator('.drop').dispatchEvent(type, { dataTransfer: data });
 }
 
 test('a manager makes a project, brings items, takes somebody in, and gets the results', async () => {

@@ -47,6 +47,8 @@ export interface Failure {
   code: string;
   /** The field of the input that is wrong; empty if none is. */
   field: string;
+  /** How many seconds the server wants to be left alone. */
+  retryAfter?: number;
 }
 
 export type Answer<Data> = { data: Data; failure?: undefined } | { data?: undefined; failure: Failure };
@@ -72,9 +74,10 @@ export function describe(error: CombinedError | undefined): Failure {
   const first = error?.graphQLErrors[0];
   if (first) {
     const code = String(first.extensions.code ?? '');
+    const wait = first.extensions.retryAfter;
     // "input.categories.2" is about the field categories.
     const [, field = ''] = /^input\.([^.]+)/.exec(String(first.extensions.field ?? '')) ?? [];
-    return { message: first.message, again: first.extensions.retryable === true || code === 'UNAVAILABLE', code, field };
+    return { message: first.message, again: first.extensions.retryable === true || code === 'UNAVAILABLE', code, field, ...(typeof wait === 'number' && { retryAfter: wait }) };
   }
   if (error?.networkError) return { message: 'The server cannot be reached.', again: true, code: '', field: '' };
   return { message: 'The server gave no answer.', again: true, code: '', field: '' };

@@ -5,6 +5,8 @@ import { createDrafts } from './drafts';
 import { EventsDocument, HandsDocument, HeartbeatDocument, ListsDocument, OnlineDocument, PauseDocument, ProjectDocument, ResumeDocument, StartDocument } from './gql/graphql';
 import { newKey } from './idempotency';
 import { lay, receive } from './live';
+import { createFolders } from './manage/folder';
+import { createLedger } from './manage/ledger';
 import { createUploads } from './manage/uploads';
 import { createRebuilds } from './rebuild';
 import { identity, type Session } from './session';
@@ -29,6 +31,7 @@ export function createStore(session: Session, settings: SettingsStore) {
   const rebuilds = createRebuilds(client, holder);
   const workIn = (viewer: string, project: string) => createWork(client, holder, settings, project, createDrafts(localStorage, viewer, project));
   const uploads = createUploads(client, holder);
+  const folders = createFolders({ client, ledger: createLedger(), storage: localStorage });
   let work = workIn('', ''); // another one for each project and user
   let round = 0; // grows with each project and user; what was asked for an earlier one is not news
   let stop = () => {};
@@ -63,6 +66,7 @@ export function createStore(session: Session, settings: SettingsStore) {
   async function open() {
     const mine = leave();
     uploads.stop();
+    folders.clear();
     set({ ...start });
     const signed = (await session.authorization()) as Record<string, string>;
     if (mine !== round) return;
@@ -292,7 +296,7 @@ export function createStore(session: Session, settings: SettingsStore) {
   }
 
   /** Whether files are on their way to the bucket, which stop when the page is left. */
-  const isBusy = () => get().uploads.some(({ problem, started }) => !problem && !started);
+  const isBusy = () => folders.isBusy() || get().uploads.some(({ problem, started }) => !problem && !started);
 
   /** Listens to the session and to the clock, for as long as the page is open. */
   function run() {
@@ -336,6 +340,7 @@ export function createStore(session: Session, settings: SettingsStore) {
     readGuidelines,
     pause,
     uploads,
+    folders,
     isBusy,
     /** Finds out again who is asking: they have just signed up. */
     reopen: () => void open(),

@@ -15,6 +15,9 @@ import { ago, number, percent } from '../text';
 import { useAct } from '../act';
 import { Confirm, TroubleNote } from '../forms';
 import { Pages, replaced, useProgress, usePages } from './lists';
+import { filesOf } from './dropped';
+import { BringPictures, useFolder, useTaking } from './Folder';
+import { isPicture } from './picked';
 import { formatOf, preview, type Preview } from './preview';
 import { Removals } from './Removals';
 import type { Upload } from './uploads';
@@ -30,8 +33,9 @@ export function Items() {
   const [removed, setRemoved] = useState(0);
   const own = uploads.filter((upload) => upload.project === id);
 
-  // An upload that has become an import is shown in the list.
-  const started = own.map((upload) => upload.started).join(' ');
+  // An upload that has become an import is shown in the list; so is a batch of pictures.
+  const folder = useFolder();
+  const started = [...own.map((upload) => upload.started), folder?.project === id && folder.batches].join(' ');
   const shown = useRef(started);
   useEffect(() => {
     if (shown.current !== started) void imports.again();
@@ -47,6 +51,7 @@ export function Items() {
           <Sending key={upload.id} upload={upload} />
         ))}
       </section>
+      <BringPictures />
       <section className="panel" aria-label="Imports">
         <h2>Imports</h2>
         <Pages of={imports} more="Earlier imports">
@@ -79,6 +84,7 @@ function FileChoice({ project }: { project: string }) {
   const [problem, setProblem] = useState('');
   const input = useRef<HTMLInputElement>(null);
   const send = useRef<HTMLButtonElement>(null);
+  const take = useTaking();
 
   async function choose(chosen: File | undefined) {
     if (!chosen) return;
@@ -96,7 +102,11 @@ function FileChoice({ project }: { project: string }) {
   function drop(event: DragEvent) {
     event.preventDefault();
     setIsOver(false);
-    void choose(event.dataTransfer.files[0]);
+    const [dropped] = event.dataTransfer.files;
+    const isFolder = event.dataTransfer.items[0]?.webkitGetAsEntry?.()?.isDirectory;
+    // Pictures that miss their place are taken all the same.
+    if (isFolder || (dropped && isPicture(dropped))) void take(filesOf(event.dataTransfer)).then(setProblem, () => setProblem('The browser cannot read all of it. Drop it again.'));
+    else void choose(dropped);
   }
 
   function clear() {

@@ -23,10 +23,10 @@ export interface Upload {
 type Request = { method: string; url: string; headers: { name: string; value: string }[] };
 export type Put = (request: Request, file: Blob, tell: (sent: number) => void, unwanted: AbortSignal) => Promise<number>;
 
-const THERE_ALREADY = 412; // an earlier attempt arrived, and its answer was lost
+export const THERE_ALREADY = 412; // an earlier attempt arrived, and its answer was lost
 
 /** Sends the file; resolves to the status, 0 if there is no answer. XMLHttpRequest tells how much has been sent, which fetch does not. */
-const put: Put = ({ method, url, headers }, file, tell, unwanted) =>
+export const put: Put = ({ method, url, headers }, file, tell, unwanted) =>
   new Promise((resolve) => {
     const request = new XMLHttpRequest();
     request.open(method, url);

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createFolders } from '../src/board/manage/folder.ts';
+import { createMemoryLedger } from '../src/board/manage/ledger.ts';
+import { look } from '../src/board/manage/picked.ts';
+import { refused, unavailable } from './board.js';
+import { memory } from './memory.js';
+
+const picture = (path) => ({ path, file: new File([path], path.split('/').at(-1), { type: 'image/png', lastModified: 7 }) });
+const folderOf = (count) => look(Array.from({ length: count }, (_, i) => picture(`herbarium/${i}.png`)));
+
+/** A server that keeps what it is asked, and answers as it would unless `answers` has another answer for the moment. */
+function world() {
+  const asked = [];
+  const sent = [];
+  const answers = { RequestUpload: [], CompleteUpload: [], ImportItems: [] };
+  const items = new Map(); // by idempotency key
+  const usual = {
+    RequestUpload({ idempotencyKey }) {
+      if (!items.has(idempotencyKey)) items.set(idempotencyKey, `item ${items.size}`);
+      return { data: { requestUpload: { upload: { itemId: items.get(idempotencyKey), put: { method: 'PUT', url: 'http://bucket', headers: [] } }, problem: null } } };
+    },
+    CompleteUpload: ({ itemId }) => ({ data: { completeUpload: { item: { id: itemId }, problem: null } } }),
+    ImportItems: () => ({ data: { importItems: { import: { id: 'import' }, problem: null } } }),
+  };
+  const client = {
+    mutation: (document, { input }) => ({
+      toPromise: async () => {
+        const name = document.definitions[0].name.value;
+        asked.push([name, input]);
+        const answer = answers[name].shift();
+        return typeof answer === 'function' ? answer(input) : (answer ?? usual[name](input));
+      },
+    }),
+  };
+  const w = { asked, sent, answers, items, ledger: createMemoryLedger(), storage: memory(), statuses: [], most: 0, waits: [] };
+  let under = 0;
+  /** The page, as after a reload: only the ledger and the storage are the same. */
+  w.page = () =>
+    createFolders({
+      client,
+      ledger: w.ledger,
+      storage: w.storage,
+      sum: async () => 'sum',
+      pause: async (ms) => void w.waits.push(ms),
+      send: async (_, file, tell, unwanted) => {
+        under += 1;
+        w.most = Math.max(w.most, under);
+        await new Promise(setImmediate);
+        under -= 1;
+        if (unwanted.aborted) return 0;
+        tell(file.size);
+        sent.push(file.name);
+        return w.statuses.shift() ?? 200;
+      },
+    });
+  w.named = (wanted) => asked.filter(([name]) => name === wanted).map(([, input]) => input);
+  return w;
+}
+
+const reached = (page, phase) =>
+  new Promise((resolve) => {
+    const stop = page.subscribe(() => {
+      if (page.get()?.phase !== phase) return;
+      stop();
+      resolve(page.get());
+    });
+  });
+
+async function bring(page, picked) {
+  await page.choose('ada', 'p', 'herbarium', picked);
+  const end = reached(page, 'done');
+  page.start();
+  return end;
+}
+
+test('pictures go up four at a time, and become items in batches of up to 500', async () => {
+  const w = world();
+  const folder = await bring(w.page(), folderOf(1003));
+  assert.deepEqual([folder.total, folder.up, folder.brought, folder.sent], [1003, 1003, 1003, folder.bytes]);
+  assert.equal(w.most, 4);
+  const given = w.named('ImportItems').map(({ itemIds }) => itemIds);
+  assert.deepEqual(given.map(({ length }) => length), [500, 500, 3]);
+  assert.equal(new Set(given.flat()).size, 1003);
+  const [first] = w.named('RequestUpload');
+  assert.deepEqual([first.name, first.setName, first.type, first.size, first.sha256], ['0.png', 'herbarium', 'image/png', 'herbarium/0.png'.length, 'sum']);
+  assert.ok(w.waits.length > 900 && w.waits.every((ms) => ms > 0), 'it leaves room for what else the page asks');
+});
+
+test('after a reload only the rest goes up, and nothing twice', async () => {
+  const w = world();
+  const before = w.page();
+  await before.choose('ada', 'p', 'herbarium', folderOf(20));
+  w.answers.CompleteUpload = Array.from({ length: 9 }, () => undefined);
+  w.answers.CompleteUpload.push((input) => {
+    before.clear(); // the page is left before it has the answer
+    return { data: { completeUpload: { item: { id: input.itemId }, problem: null } } };
+  });
+  before.start();
+  while (before.get()) await new Promise(setImmediate);
+  for (let i = 0; i < 20; i += 1) await new Promise(setImmediate); // what was under way has ended
+  assert.equal(w.named('ImportItems').length, 0);
+
+  const page = w.page();
+  assert.equal(page.unfinished('ada', 'p'), 'herbarium');
+  assert.equal(page.unfinished('bea', 'p'), '');
+  const sentBefore = w.sent.length;
+  const folder = await bring(page, folderOf(20));
+  assert.equal(folder.brought, 20);
+  assert.ok(sentBefore >= 10, String(sentBefore));
+  assert.equal(new Set(w.sent).size, 20);
+  assert.equal(w.sent.length, 20, 'no bytes twice');
+  assert.equal(w.items.size, 20, 'no item twice');
+  assert.equal(page.unfinished('ada', 'p'), '');
+
+  await page.choose('ada', 'p', 'herbarium', folderOf(21));
+  assert.deepEqual([page.get().before, page.get().up], [20, 20]);
+  await page.forgetBrought();
+  assert.deepEqual([page.get().before, page.get().up], [0, 0]);
+});
+
+test('other users and other projects do not know what one has brought', async () => {
+  const w = world();
+  await bring(w.page(), folderOf(2));
+  const page = w.page();
+  for (const [viewer, project] of [['bea', 'p'], ['ada', 'q']]) {
+    await page.choose(viewer, project, 'herbarium', folderOf(2));
+    assert.equal(page.get().up, 0);
+  }
+});
+
+test('what fails for a moment goes on by itself, with the same keys', async () => {
+  const w = world();
+  const exhausted = { error: { graphQLErrors: [{ message: 'Too much.', extensions: { code: 'EXHAUSTED', retryable: true, retryAfter: 9 } }] } };
+  w.answers.RequestUpload.push(unavailable, exhausted);
+  w.answers.CompleteUpload.push(unavailable);
+  w.answers.ImportItems.push(unavailable);
+  w.statuses.push(0, 412);
+  const folder = await bring(w.page(), folderOf(1));
+  assert.deepEqual([folder.brought, folder.problem], [1, '']);
+  for (const name of Object.keys(w.answers)) assert.equal(new Set(w.named(name).map(({ idempotencyKey }) => idempotencyKey)).size, 1, name);
+  assert.ok(w.waits.includes(9000), String(w.waits));
+});
+
+test('what the server does not take is named, and the others go on', async () => {
+  const w = world();
+  w.answers.CompleteUpload.push({ data: { completeUpload: { item: null, problem: { __typename: 'UploadRefused', message: 'the image cannot be read' } } } });
+  const folder = await bring(w.page(), folderOf(3));
+  assert.deepEqual([folder.brought, folder.refused], [2, 1]);
+  assert.deepEqual(folder.pictures.filter(({ state }) => state === 'refused').map(({ reason }) => reason), ['The image cannot be read.']);
+});
+
+test('an upload that has ended meanwhile is begun anew, with another key', async () => {
+  const w = world();
+  const over = { error: { graphQLErrors: [{ message: 'the upload has ended', extensions: { code: 'CONFLICT' } }] } };
+  w.answers.RequestUpload.push(over);
+  const folder = await bring(w.page(), folderOf(1));
+  assert.equal(folder.brought, 1);
+  assert.equal(new Set(w.named('RequestUpload').map(({ idempotencyKey }) => idempotencyKey)).size, 2);
+});
+
+test('an item that was deleted meanwhile goes up again', async () => {
+  const w = world();
+  w.answers.ImportItems.push(({ itemIds }) => ({ data: { importItems: { import: null, problem: { message: 'unknown', itemId: itemIds[1] } } } }));
+  const folder = await bring(w.page(), folderOf(3));
+  assert.equal(folder.brought, 3);
+  assert.deepEqual([w.sent.length, w.items.size], [4, 4]);
+});
+
+test('no room, or no right: it stops, says why, and goes on when it is told to', async () => {
+  const w = world();
+  w.answers.RequestUpload.push({ data: { requestUpload: { upload: null, problem: { message: 'There is no room.' } } } });
+  const page = w.page();
+  await page.choose('ada', 'p', 'herbarium', folderOf(9));
+  const stopped = reached(page, 'stopped');
+  page.start();
+  assert.match((await stopped).problem, /no room\. Delete files/);
+  w.answers.RequestUpload.push(refused);
+  const again = reached(page, 'stopped');
+  page.start();
+  assert.match((await again).problem, /^No\./);
+  const done = reached(page, 'done');
+  page.start();
+  assert.equal((await done).brought, 9);
+  assert.equal(w.items.size, 9);
+});

@@ -1,0 +1,185 @@
+// Pictures come into a project from a folder, by the page alone.
+
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { ask } from './board.js';
+import { launch, openPage } from './browser.js';
+import { png } from './png.js';
+import { demoLoaded, startServer } from './server.js';
+
+const WAIT_MS = 30_000;
+const COUNT = 24;
+const out = new URL('out/', import.meta.url);
+const bucket = /^(request to|failed:) http:\/\/127\.0\.0\.1:\d+\/taggie\//;
+const uploads = /\/taggie\/uploads\//;
+
+let server;
+let browser;
+let folder;
+
+before(async () => {
+  await mkdir(out, { recursive: true });
+  folder = path.join(await mkdtemp(path.join(tmpdir(), 'taggie-e2e-pictures-')), 'herbarium');
+  await mkdir(path.join(folder, '1871'), { recursive: true });
+  for (let i = 0; i < COUNT; i += 1) await writeFile(path.join(folder, i % 2 ? '1871' : '.', `sheet ${i + 1}.png`), png([40 + i * 8, 120, 200 - i * 8], 60 + i, 40));
+  await writeFile(path.join(folder, 'notes.pdf'), '%PDF');
+  await writeFile(path.join(folder, 'nothing.png'), '');
+  await writeFile(path.join(folder, 'torn.png'), 'these are no bytes of a picture');
+  server = await startServer();
+  await demoLoaded(server);
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+  if (folder) await rm(path.dirname(folder), { recursive: true, force: true });
+});
+
+const panel = (page) => page.getByRole('region', { name: 'Bring pictures', exact: true });
+const files = (page) => page.getByRole('region', { name: 'The files of the folder' });
+
+async function makeProject(name) {
+  const { createProject } = await ask(server, 'mutation ($input: CreateProjectInput!) { createProject(input: $input) { project { id } } }', { input: { name, categories: ['Fern', 'Moss'] } });
+  return createProject.project.id;
+}
+
+const itemsOf = async (id) =>
+  (await ask(server, 'query ($id: ID!) { project(id: $id) { items(first: 100) { nodes { name item { id setName thumbnailUrl } } } } }', { id })).project.items.nodes;
+const library = async () => (await ask(server, '{ viewer { itemUsage { itemCount } } }')).viewer.itemUsage.itemCount;
+
+async function openItems(id, options) {
+  const opened = await openPage(browser, server.origin, `/board#project=${encodeURIComponent(id)}&page=manage&section=items`, { expected: bucket, ...options });
+  await panel(opened.page).waitFor({ timeout: WAIT_MS });
+  return opened;
+}
+
+/** Waits for the text, or says what the page shows instead. */
+async function told(page, place, text) {
+  await place
+    .getByText(text)
+    .first()
+    .waitFor({ timeout: WAIT_MS })
+    .catch(async (error) => {
+      error.message += `\n--- the page shows ---\n${await page.locator('body').ariaSnapshot()}`;
+      throw error;
+    });
+}
+
+const choose = (page) => page.getByLabel('A folder').setInputFiles(folder);
+
+test('a folder of pictures is looked at, brought, stopped, left, and brought to its end: nothing twice', async () => {
+  const id = await makeProject('Herbarium in pictures');
+  const before = await library();
+  const { page, context, complaints } = await openItems(id);
+  await choose(page);
+  await told(page, panel(page), `herbarium: ${COUNT + 1} pictures`);
+  await told(page, panel(page), '2 files cannot be brought: they come first below.');
+  const [first, second] = await files(page).getByRole('listitem').allInnerTexts();
+  assert.match(first, /notes\.pdf\s+No picture/);
+  assert.match(second, /nothing\.png\s+The file is empty/);
+  await files(page).locator('canvas[data-drawn]').first().waitFor({ timeout: WAIT_MS });
+
+  // Some go up; the others are held until the page is left.
+  let passed = 0;
+  let under = 0;
+  let most = 0;
+  let isHeld = true;
+  await context.route(uploads, async (route) => {
+    under += 1;
+    most = Math.max(most, under);
+    passed += 1;
+    if (isHeld && passed > 8) return; // never answered
+    await route.continue();
+    under -= 1;
+  });
+  await page.getByRole('button', { name: `Bring ${COUNT + 1} pictures` }).and(page.locator(':focus')).waitFor();
+  await page.keyboard.press('Enter');
+  await told(page, panel(page), `8 of ${COUNT + 1} up`);
+  assert.ok(most <= 4, `${most} at a time`);
+  await page.getByRole('button', { name: 'Stop' }).and(page.locator(':focus')).waitFor();
+  await page.keyboard.press('Enter');
+  await told(page, panel(page), 'What is up stays');
+  await page.getByRole('button', { name: 'Go on' }).and(page.locator(':focus')).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Stop' }).waitFor();
+
+  page.on('dialog', (dialog) => void dialog.accept()); // whether to leave
+  await page.reload();
+  await told(page, panel(page), '“herbarium” was not brought to its end.');
+  isHeld = false;
+  const gone = passed;
+  passed = 0;
+  await choose(page);
+  await page.getByRole('button', { name: `Bring ${COUNT + 1} pictures` }).click({ timeout: WAIT_MS });
+  await told(page, panel(page), `${COUNT} pictures of ${COUNT + 1} are brought; the server did not take the others.`);
+  await told(page, panel(page), 'torn.png');
+  assert.ok(passed <= COUNT + 1 - 8, `${passed} went up after the reload, ${gone} before`);
+  await told(page, page.getByRole('region', { name: 'Imports', exact: true }), `${COUNT} imported`);
+
+  const items = await itemsOf(id);
+  assert.deepEqual(items.map(({ name }) => name).sort(), Array.from({ length: COUNT }, (_, i) => `sheet ${i + 1}.png`).sort());
+  assert.ok(items.every(({ item }) => item.thumbnailUrl));
+  assert.deepEqual([...new Set(items.map(({ item }) => item.setName))].sort(), ['herbarium', 'herbarium/1871']);
+  assert.equal(await library(), before + COUNT);
+
+  // The same folder once more brings nothing but what was not taken.
+  await page.getByRole('button', { name: 'Another folder' }).click();
+  await choose(page);
+  await told(page, panel(page), `${COUNT} of them are in the project already.`);
+  await page.getByRole('button', { name: 'Bring 1 picture', exact: true }).waitFor({ timeout: WAIT_MS });
+  assert.deepEqual(complaints(), []);
+  await context.close();
+});
+
+test('ten thousand pictures are shown a few at a time', async () => {
+  const id = await makeProject('Very many pictures');
+  const { page, context, complaints } = await openItems(id);
+  const transfer = await page.evaluateHandle((bytes) => {
+    const transfer = new DataTransfer();
+    for (let i = 0; i < 10_000; i += 1) transfer.items.add(new File([new Uint8Array(bytes)], `sheet ${i + 1}.png`, { type: 'image/png', lastModified: i }));
+    return transfer;
+  }, [...png([90, 120, 60])]);
+  for (const type of ['dragover', 'drop']) await panel(page).locator('.drop').dispatchEvent(type, { dataTransfer: transfer });
+  await page.getByRole('button', { name: 'Bring 10,000 pictures' }).waitFor({ timeout: WAIT_MS });
+  const shown = () => files(page).getByRole('listitem').count();
+  assert.ok((await shown()) < 100, `${await shown()} are shown`);
+  await files(page).focus();
+  await page.keyboard.press('End');
+  await files(page).getByText('sheet 10000.png').waitFor({ timeout: WAIT_MS });
+  await files(page).locator('canvas[data-drawn]').first().waitFor({ timeout: WAIT_MS });
+  assert.ok((await shown()) < 100, `${await shown()} are shown at the end`);
+  assert.equal(await files(page).getByRole('listitem').last().getAttribute('aria-posinset'), '10000');
+  assert.equal(await page.locator('[src^="data:image"], [src^="blob:"]').count(), 0);
+  assert.deepEqual(complaints(), []);
+  await context.close();
+});
+
+for (const colorScheme of ['light', 'dark']) {
+  for (const width of [1280, 320]) {
+    test(`how pictures are brought, ${colorScheme} and ${width} wide`, async () => {
+      const id = await makeProject(`Pictures ${colorScheme} ${width}`);
+      const { page, context, complaints } = await openItems(id, { colorScheme, viewport: { width, height: 900 } });
+      const shoot = async (what) => {
+        const broad = await page.evaluate(() => [document.documentElement, document.querySelector('.page')].some((element) => element.scrollWidth > element.clientWidth));
+        assert.ok(!broad, `${what}: no horizontal scrolling`);
+        await page.screenshot({ path: new URL(`bring-${what}-${colorScheme}-${width}.png`, out).pathname });
+      };
+      await panel(page).scrollIntoViewIfNeeded();
+      await shoot('empty');
+      await choose(page);
+      await files(page).locator('canvas[data-drawn]').first().waitFor({ timeout: WAIT_MS });
+      await panel(page).evaluate((element) => element.scrollIntoView());
+      await shoot('preview');
+      await page.getByRole('button', { name: /^Bring/ }).press('Enter');
+      await told(page, panel(page), 'the server did not take the others');
+      await panel(page).evaluate((element) => element.scrollIntoView());
+      await shoot('done');
+      assert.deepEqual(complaints(), []);
+      await context.close();
+    });
+  }
+}
