@@ -83,6 +83,10 @@ for (const [colorScheme, width] of [['light', 1400], ['dark', 320]]) {
       await page.getByLabel('Single pictures').setInputFiles([{ name: 'fern.png', mimeType: 'image/png', buffer: png([60, 120, 60]) }, { name: 'notes.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF') }]);
       await page.locator('canvas[data-drawn]').waitFor({ timeout: WAIT_MS });
       await look('Pictures to bring');
+      await page.getByRole('button', { name: 'Choose among your files…' }).click();
+      await page.locator('dialog .shot').first().click({ timeout: WAIT_MS });
+      await look('The library');
+      await page.keyboard.press('Escape');
     }
 
     // Who is in no project, and who has not signed up.

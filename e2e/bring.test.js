@@ -1,4 +1,4 @@
-// Pictures come into a project from a folder, by the page alone.
+// Pictures come into a project from a folder or from the library, by the page alone.
 
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -158,9 +158,64 @@ test('ten thousand pictures are shown a few at a time', async () => {
   await context.close();
 });
 
+/** The dialog with the files of the user's library, opened by keyboard. */
+async function openLibrary(page) {
+  await page.getByRole('button', { name: 'Choose among your files…' }).press('Enter');
+  const dialog = page.getByRole('dialog', { name: 'Your files' });
+  await dialog.getByLabel('Name contains').and(page.locator(':focus')).waitFor();
+  await dialog.locator('.shot').first().waitFor({ timeout: WAIT_MS });
+  return dialog;
+}
+
+test('files of the library are found by name and by tag, chosen, and become items', async () => {
+  const from = await makeProject('Where the files come from');
+  const { page, context, complaints } = await openItems(from);
+  const name = (word) => ({ name: `${word} by the wall.png`, mimeType: 'image/png', buffer: png([word.length * 20, 90, 90]) });
+  await page.getByLabel('Single pictures').setInputFiles([name('Spleenwort'), name('Rustyback'), name('Stonecrop')]);
+  await page.getByRole('button', { name: 'Bring 3 pictures' }).click({ timeout: WAIT_MS });
+  await told(page, panel(page), 'All 3 pictures are brought.');
+  await told(page, page.getByRole('region', { name: 'Imports', exact: true }), '3 imported');
+  const items = await itemsOf(from);
+  const stonecrop = items.find(({ name }) => name.startsWith('Stonecrop'));
+  await ask(server, 'mutation ($input: SetItemTagsInput!) { setItemTags(input: $input) { item { id } } }', { input: { itemId: stonecrop.item.id, tags: [{ value: 'succulent', visibility: 'PRIVATE' }] } });
+
+  const id = await makeProject('Where the files go');
+  await page.goto(`${server.origin}/board#project=${encodeURIComponent(id)}&page=manage&section=items`);
+  await page.reload();
+  await panel(page).waitFor({ timeout: WAIT_MS });
+  const dialog = await openLibrary(page);
+  await page.keyboard.type('BY THE WALL');
+  await told(page, dialog, '3 shown, 0 chosen');
+  await dialog.getByRole('button', { name: /^Rustyback/ }).press('Space');
+  await told(page, dialog, '3 shown, 1 chosen');
+  await dialog.getByLabel('Name contains').fill('');
+  await dialog.getByLabel('One of your tags begins with').fill('succ');
+  await told(page, dialog, '1 shown, 1 chosen');
+  await dialog.getByRole('button', { name: /^Stonecrop/ }).click();
+  await told(page, dialog, '1 shown, 2 chosen');
+  await dialog.getByLabel('One of your tags begins with').fill('no such tag');
+  await told(page, dialog, 'None of your files is like that.');
+  await dialog.getByRole('button', { name: 'Bring 2 files' }).press('Enter');
+  await dialog.waitFor({ state: 'detached', timeout: WAIT_MS });
+  await page.getByRole('button', { name: 'Choose among your files…' }).and(page.locator(':focus')).waitFor();
+  await told(page, page.getByRole('region', { name: 'Imports', exact: true }), '2 imported');
+  assert.deepEqual((await itemsOf(id)).map(({ name }) => name.split(' ')[0]).sort(), ['Rustyback', 'Stonecrop']);
+
+  // Arrow keys go from one file to the next.
+  const again = await openLibrary(page);
+  await page.keyboard.type('by the wall');
+  await told(page, again, '3 shown, 0 chosen');
+  await again.locator('.shot').first().focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Space');
+  assert.deepEqual(await again.locator('.shot').evaluateAll((tiles) => tiles.map((tile) => tile.getAttribute('aria-pressed'))), ['false', 'true', 'false']);
+  assert.deepEqual(complaints(), []);
+  await context.close();
+});
+
 for (const colorScheme of ['light', 'dark']) {
   for (const width of [1280, 320]) {
-    test(`how pictures are brought, ${colorScheme} and ${width} wide`, async () => {
+    test(`how items are brought, ${colorScheme} and ${width} wide`, async () => {
       const id = await makeProject(`Pictures ${colorScheme} ${width}`);
       const { page, context, complaints } = await openItems(id, { colorScheme, viewport: { width, height: 900 } });
       const shoot = async (what) => {
@@ -178,6 +233,9 @@ for (const colorScheme of ['light', 'dark']) {
       await told(page, panel(page), 'the server did not take the others');
       await panel(page).evaluate((element) => element.scrollIntoView());
       await shoot('done');
+      const dialog = await openLibrary(page);
+      await dialog.locator('.shot').nth(1).click();
+      await shoot('library');
       assert.deepEqual(complaints(), []);
       await context.close();
     });

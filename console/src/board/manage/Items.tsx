@@ -18,6 +18,7 @@ import { Pages, replaced, useProgress, usePages } from './lists';
 import { filesOf } from './dropped';
 import { BringPictures, useFolder, useTaking } from './Folder';
 import { isPicture } from './picked';
+import { PickFromLibrary } from './Library';
 import { formatOf, preview, type Preview } from './preview';
 import { Removals } from './Removals';
 import type { Upload } from './uploads';
@@ -52,6 +53,7 @@ export function Items() {
         ))}
       </section>
       <BringPictures />
+      <PickFromLibrary onImported={() => void imports.again()} />
       <section className="panel" aria-label="Imports">
         <h2>Imports</h2>
         <Pages of={imports} more="Earlier imports">
