@@ -1,9 +1,9 @@
-// Package console serves the pages that are built from the npm sources beside this file: GraphiQL at /, and the live board of
-// a project's queue at /board.
+// Package console serves the pages that are built from the npm sources beside this file: GraphiQL at /, the live board of
+// a project's queue at /board, and the notes of a user at /desk.
 //
 // It knows files, their types, how long a browser may keep them, and what the pages may do. It must not know the API, who
 // is signed in, or any rule of Taggie: the pages ask the server over HTTP like every other client. Start reading at [Handler];
-// the pages themselves start in src/main.jsx and src/board/main.tsx.
+// the pages themselves start in src/main.jsx, src/board/main.tsx and src/desk/main.tsx.
 package console
 
 import (
@@ -15,9 +15,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,18 +33,18 @@ var dist embed.FS
 //go:embed unbuilt.html unbuilt.css
 var unbuilt embed.FS
 
-// policy is the Content-Security-Policy of every answer but the board's. Nothing is loaded from, or sent to, another origin. Scripts and workers
+// policy is the Content-Security-Policy of GraphiQL, and of every answer that is no page of people. Nothing is loaded from, or sent to, another origin. Scripts and workers
 // are files of ours. Styles may be inline, because the Monaco editor writes its theme into <style> elements, and the style
 // sheets of GraphiQL and Monaco carry fonts and small pictures as data.
 const policy = "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'; style-src 'self' 'unsafe-inline'; " +
 	"font-src 'self' data:; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// board is where the board is served.
-const board = "/board"
+// pages are the files of the pages, and where they are served.
+var pages = map[string]string{"index.html": "/", "board.html": "/board", "desk.html": "/desk"}
 
-// boardPolicy is that of the board, which needs no inline style, but shows pictures, sounds and films of items, reads texts from the bucket and
-// uploads files to it.
-func boardPolicy(o Options) string {
+// strictPolicy is that of all pages but GraphiQL. They need no inline style, but show pictures, sounds and films of items, read texts from the
+// bucket and upload files to it.
+func strictPolicy(o Options) string {
 	pictures := strings.Join(o.Pictures, " ")
 	return "default-src 'none'; script-src 'self'; connect-src " + strings.TrimSpace("'self' "+o.Bucket) + "; style-src 'self'; img-src " +
 		strings.TrimSpace("'self' data: "+pictures) + "; media-src " + strings.TrimSpace("'self' "+pictures) + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -50,9 +52,9 @@ func boardPolicy(o Options) string {
 
 // Options are what the pages need of the server.
 type Options struct {
-	// Pictures lists the origins from which the board may show pictures, besides our own.
+	// Pictures lists the origins from which the pages other than GraphiQL may show pictures, besides our own.
 	Pictures []string
-	// Bucket is the origin to which the board may upload files; empty for none.
+	// Bucket is the origin to which these pages may upload files; empty for none.
 	Bucket string
 	// PathPrefix is the path below which the pages are served, such as "/taggie". It has been removed from requests.
 	PathPrefix string
@@ -64,7 +66,7 @@ func Built() bool {
 	return err == nil
 }
 
-// Documents is a manifest of what the board asks, an object of hashes and texts; nil without built pages.
+// Documents is a manifest of what the board and the desk ask, an object of hashes and texts; nil without built pages.
 func Documents() []byte {
 	manifest, err := fs.ReadFile(dist, "dist/.documents.json")
 	if err != nil {
@@ -73,8 +75,8 @@ func Documents() []byte {
 	return manifest
 }
 
-// Handler serves the pages at / and /board and their files below /, answers GET and HEAD, and knows no other path. Without built
-// pages, both say how to get them.
+// Handler serves the pages at /, /board and /desk and their files below /, answers GET and HEAD, and knows no other path. Without built
+// pages, all of them say how to get them.
 func Handler(o Options) http.Handler {
 	files, err := fs.Sub(dist, "dist")
 	if err == nil {
@@ -83,12 +85,12 @@ func Handler(o Options) http.Handler {
 	if err != nil {
 		return newHandler(unbuilt, map[string]string{"unbuilt.html": "/"}, o)
 	}
-	return newHandler(files, map[string]string{"index.html": "/", "board.html": board}, o)
+	return newHandler(files, pages, o)
 }
 
 // newHandler serves all files of a file system that cannot change: the named ones at paths of their own, the others at their names.
 func newHandler(files fs.FS, named map[string]string, o Options) http.Handler {
-	pages := make(map[string]page)
+	served := make(map[string]page)
 	walk := func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
 			return err
@@ -104,33 +106,36 @@ func newHandler(files fs.FS, named map[string]string, o Options) http.Handler {
 		if !found {
 			at = "/" + strings.TrimSuffix(name, ".gz")
 		}
-		pages[at] = newPage(name, body)
+		served[at] = newPage(name, body)
 		return nil
 	}
 	if err := fs.WalkDir(files, ".", walk); err != nil {
 		// Embedded files are memory: this is a broken build, not a state of the machine.
 		panic(fmt.Sprintf("console: read the embedded files: %v", err))
 	}
-	if _, found := pages[board]; !found {
-		pages[board] = pages["/"] // which says how to build both
+	for _, at := range pages {
+		if _, found := served[at]; !found {
+			served[at] = served["/"] // which says how to build them
+		}
 	}
-	policyOfBoard := boardPolicy(o)
+	strict := strictPolicy(o)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
-		if r.URL.Path == board {
-			h.Set("Content-Security-Policy", policyOfBoard)
+		if isStrict(r.URL.Path) {
+			h.Set("Content-Security-Policy", strict)
 		}
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		p, found := pages[r.URL.Path]
+		p, found := served[r.URL.Path]
 		switch {
-		case r.URL.Path == board+"/":
-			http.Redirect(w, r, (&url.URL{Path: o.PathPrefix + board, RawQuery: r.URL.RawQuery}).String(), http.StatusMovedPermanently)
+		case !found && isStrict(strings.TrimSuffix(r.URL.Path, "/")):
+			at := o.PathPrefix + strings.TrimSuffix(r.URL.Path, "/")
+			http.Redirect(w, r, (&url.URL{Path: at, RawQuery: r.URL.RawQuery}).String(), http.StatusMovedPermanently)
 		case !found:
-			http.Error(w, fmt.Sprintf("There is no such page. GraphiQL is at %[1]s/, the board at %[1]s/board, the API at %[1]s/graphql.", o.PathPrefix), http.StatusNotFound)
+			http.Error(w, fmt.Sprintf("There is no such page. GraphiQL is at %[1]s/, the board at %[1]s/board, notes at %[1]s/desk, the API at %[1]s/graphql.", o.PathPrefix), http.StatusNotFound)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
 			http.Error(w, "This page answers GET and HEAD only. The API is at "+o.PathPrefix+"/graphql.", http.StatusMethodNotAllowed)
@@ -138,6 +143,11 @@ func newHandler(files fs.FS, named map[string]string, o Options) http.Handler {
 			p.serve(w, r)
 		}
 	})
+}
+
+// isStrict reports whether a page other than GraphiQL is at the path.
+func isStrict(path string) bool {
+	return path != "/" && slices.Contains(slices.Collect(maps.Values(pages)), path)
 }
 
 // page is one file as it is answered.

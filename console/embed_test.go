@@ -34,11 +34,12 @@ func built() http.Handler {
 		".keep":                      {},
 		"index.html":                 {Data: []byte("<!doctype html><title>Taggie</title>")},
 		"board.html":                 {Data: []byte("<!doctype html><title>Board</title>")},
+		"desk.html":                  {Data: []byte("<!doctype html><title>Desk</title>")},
 		"favicon.svg":                {Data: []byte("<svg/>")},
 		"assets/index-Ab12Cd.js.gz":  {Data: deflate(script)},
 		"assets/index-Ab12Cd.css.gz": {Data: deflate("body {}")},
 		"assets/icons-Ab12Cd.ttf":    {Data: []byte("ttf")},
-	}, map[string]string{"index.html": "/", "board.html": board}, Options{Pictures: []string{"https://pictures.example.com"}})
+	}, pages, Options{Pictures: []string{"https://pictures.example.com"}})
 }
 
 func ask(h http.Handler, method, target string, header ...string) *http.Response {
@@ -63,6 +64,7 @@ func TestFilesHaveTypesAndLifetimes(t *testing.T) {
 	for _, c := range []struct{ path, contentType, cacheControl string }{
 		{"/", "text/html; charset=utf-8", "no-cache"},
 		{"/board", "text/html; charset=utf-8", "no-cache"},
+		{"/desk", "text/html; charset=utf-8", "no-cache"},
 		{"/favicon.svg", "image/svg+xml", "no-cache"},
 		{"/assets/index-Ab12Cd.js", "text/javascript; charset=utf-8", forever},
 		{"/assets/index-Ab12Cd.css", "text/css; charset=utf-8", forever},
@@ -156,6 +158,7 @@ func TestTheBoardIsFoundWithASlash(t *testing.T) {
 	res := ask(built(), http.MethodGet, "/board/?project=p")
 	assert.Equal(t, http.StatusMovedPermanently, res.StatusCode)
 	assert.Equal(t, "/board?project=p", res.Header.Get("Location"))
+	assert.Equal(t, "/desk", ask(built(), http.MethodGet, "/desk/").Header.Get("Location"))
 }
 
 func TestEveryAnswerIsGuarded(t *testing.T) {
@@ -181,26 +184,30 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 	}
 }
 
-func TestTheBoardShowsPicturesOfTheseOriginsOnly(t *testing.T) {
-	res := ask(built(), http.MethodGet, "/board")
-	assert.Contains(t, text(t, res), "<title>Board</title>")
-	csp := res.Header.Get("Content-Security-Policy")
-	assert.Contains(t, csp, "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; ")
-	assert.Contains(t, csp, "; img-src 'self' data: https://pictures.example.com; media-src 'self' https://pictures.example.com; ")
-	assert.NotContains(t, csp, "unsafe")
+func TestPagesShowPicturesOfTheseOriginsOnly(t *testing.T) {
+	for path, title := range map[string]string{"/board": "Board", "/desk": "Desk"} {
+		res := ask(built(), http.MethodGet, path)
+		assert.Contains(t, text(t, res), "<title>"+title+"</title>")
+		csp := res.Header.Get("Content-Security-Policy")
+		assert.Contains(t, csp, "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; ", path)
+		assert.Contains(t, csp, "; img-src 'self' data: https://pictures.example.com; media-src 'self' https://pictures.example.com; ", path)
+		assert.NotContains(t, csp, "unsafe", path)
+	}
 	assert.NotContains(t, ask(built(), http.MethodGet, "/").Header.Get("Content-Security-Policy"), "pictures.example.com")
 }
 
-func TestOnlyTheBoardMayUploadAndOnlyToTheBucket(t *testing.T) {
+func TestGraphiQLMayNotUploadAndOnlyToTheBucket(t *testing.T) {
 	files := fstest.MapFS{"board.html": {Data: []byte("board")}, "index.html": {Data: []byte("index")}}
-	h := newHandler(files, map[string]string{"index.html": "/", "board.html": board}, Options{Bucket: "https://bucket.example.com"})
+	h := newHandler(files, pages, Options{Bucket: "https://bucket.example.com"})
 	assert.Contains(t, ask(h, http.MethodGet, "/board").Header.Get("Content-Security-Policy"), "; connect-src 'self' https://bucket.example.com; ")
 	assert.NotContains(t, ask(h, http.MethodGet, "/").Header.Get("Content-Security-Policy"), "bucket.example.com")
 }
 
 func TestWithoutABuildThePageSaysHowToGetOne(t *testing.T) {
 	h := newHandler(unbuilt, map[string]string{"unbuilt.html": "/"}, Options{})
-	assert.Equal(t, text(t, ask(h, http.MethodGet, "/")), text(t, ask(h, http.MethodGet, "/board")))
+	for _, path := range pages {
+		assert.Equal(t, text(t, ask(h, http.MethodGet, "/")), text(t, ask(h, http.MethodGet, path)), path)
+	}
 	res := ask(h, http.MethodGet, "/")
 	assert.Equal(t, http.StatusOK, res.StatusCode)
 	html := text(t, res)
@@ -216,7 +223,7 @@ func TestWithoutABuildThePageSaysHowToGetOne(t *testing.T) {
 // Whatever state dist is in, the pages must be whole: each file that they name is served.
 func TestEmbeddedPagesAreWhole(t *testing.T) {
 	h := Handler(Options{})
-	for _, page := range []string{"/", "/board"} {
+	for _, page := range pages {
 		res := ask(h, http.MethodGet, page)
 		require.Equal(t, http.StatusOK, res.StatusCode)
 		html := text(t, res)

@@ -1,18 +1,11 @@
 // Every page of the board, looked at by axe: by its rules nothing is out of reach of a keyboard, a screen reader or weak eyes.
 
 import assert from 'node:assert/strict';
-import axe from 'axe-core';
+import { axeFinds } from './axe.js';
 import { ask, go, member, work } from './board.js';
 import { category, claim, onBoard, signIn, WAIT_MS, world } from './board-page.js';
 import { openPage, pictureShown } from './browser.js';
 import { png } from './png.js';
-
-/** What axe finds on a page as it is, the elements by their rules. */
-async function violations(page) {
-  await page.evaluate(axe.source);
-  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-  return found.violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}\n${failureSummary}`));
-}
 
 const sections = { Items: 'Import', Results: 'Results', People: 'Members', Guidelines: 'Guidelines', Rules: 'Rules' };
 
@@ -21,7 +14,7 @@ for (const [colorScheme, width] of [['light', 1400], ['dark', 320]]) {
   onBoard(`every page, ${colorScheme} and ${width} wide, has no violation of axe's rules`, { colorScheme, viewport: { width, height: 860 } }, async ({ page, project }) => {
     const found = [];
     const look = async (what, on = page) => {
-      for (const violation of await violations(on)) found.push(`${what}: ${violation}`);
+      for (const violation of await axeFinds(on)) found.push(`${what}: ${violation}`);
     };
     const labeller = await member(world.server, project.id, 'TAGGIE', `axe-${width}@example.com`);
     await ask(world.server, 'mutation ($input: UpdateGuidelinesInput!) { updateGuidelines(input: $input) { guidelines { version } } }', {

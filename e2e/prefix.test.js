@@ -52,6 +52,14 @@ test('the board works below a path', async () => {
   await context.close();
 });
 
+test('notes work below a path', async () => {
+  const { page, context, complaints } = await openPage(browser, server.origin, '/desk');
+  await live(page);
+  await page.getByRole('region', { name: 'List of notes' }).getByRole('listitem').first().waitFor({ timeout: WAIT_MS });
+  assert.deepEqual(complaints(), []);
+  await context.close();
+});
+
 test('without the path there are only probes', async () => {
   const { origin } = new URL(server.origin);
   for (const [path, status] of [['/', 404], ['/graphql', 404], ['/board', 404], ['/session', 404], ['/healthz', 200], ['/readyz', 200], ['/metrics', 200]]) {

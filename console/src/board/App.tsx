@@ -81,7 +81,7 @@ export function App({ session }: { session: Session }) {
 
   return (
     <>
-      <SessionBar session={session} links={[{ href: './', text: 'GraphiQL' }]} withCost={false} />
+      <SessionBar session={session} links={[{ href: './desk', text: 'Notes' }, { href: './', text: 'GraphiQL' }]} withCost={false} />
       {phase === 'ready' ? (
         <>
           <Head page={page} isGoing={isGoing} onOpen={open} chose={chose} guided={guided} onGuidelines={() => setGuided(!guided)} onProjects={() => setDialog('projects')} onHelp={() => setDialog('help')} />
@@ -205,7 +205,7 @@ function Nothing({ session, isInvited, onMade }: { session: Session; isInvited: 
           </button>
         </div>
       )}
-      {phase === 'stranger' && <SignUp session={session} />}
+      {phase === 'stranger' && <SignUp session={session} onDone={store.reopen} />}
       {canMake && isMaking && <NewProject onDone={onMade} onCancel={() => setIsMaking(false)} />}
       {canMake && !isMaking && (
         <div className="actions">

@@ -1,20 +1,18 @@
 import { useState } from 'react';
 import { SignUpDocument } from './gql/graphql';
-import { useBoard } from './hooks';
 import { useAct } from './act';
 import { Field, onSubmit, TroubleNote } from './forms';
 import { bearerOf, type Session } from './session';
 
 /** Signs up who is signed in, with the name and the address that the issuer knows, if any. */
-export function SignUp({ session }: { session: Session }) {
-  const { store } = useBoard();
+export function SignUp({ session, onDone }: { session: Session; onDone: () => void }) {
   const { act, busy, trouble } = useAct();
   const bearer = bearerOf(session.get());
   const [name, setName] = useState<string>(bearer.fullName);
   const [email, setEmail] = useState<string>(bearer.email);
 
   async function signUp() {
-    if (await act(SignUpDocument, { name: name.trim(), email: email.trim() })) store.reopen();
+    if (await act(SignUpDocument, { name: name.trim(), email: email.trim() })) onDone();
   }
 
   return (

@@ -1,8 +1,8 @@
 // How users change something: a mutation, whether it is under way, and why it failed.
 import type { TypedDocumentNode } from '@urql/core';
 import { useRef, useState } from 'react';
+import { useClient } from 'urql';
 import { ask, type Failure } from './client';
-import { useBoard } from './hooks';
 import { newKey } from './idempotency';
 import { sentence } from './text';
 
@@ -48,12 +48,14 @@ export function createKeys(make = newKey) {
   };
 }
 
-/** Asks mutations one after another. act() resolves to the answer, or to null when there was a trouble, which is in `trouble` then, as it is explained. */
-export function useAct() {
-  const { store } = useBoard();
+export type Keys = ReturnType<typeof createKeys>;
+
+/** Asks mutations one after another, with keys that last as long as the page unless others are given. act() resolves to the answer, or to null when there was a trouble, which is in `trouble` then, as it is explained. */
+export function useAct(kept?: Keys) {
+  const client = useClient();
   const [busy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState<Trouble | null>(null);
-  const keys = useRef(createKeys()).current;
+  const keys = useRef(kept ?? createKeys()).current;
   const underway = useRef(false);
 
   async function act<Data extends object, Input extends object>(
@@ -66,7 +68,7 @@ export function useAct() {
     setBusy(true);
     setTrouble(null);
     const idempotencyKey = keys.of(JSON.stringify([nameOf(document), input]));
-    const { data, failure } = await ask(store.client, document, { input: { ...input, idempotencyKey } as unknown as Input });
+    const { data, failure } = await ask(client, document, { input: { ...input, idempotencyKey } as unknown as Input });
     if (!failure?.again) keys.settle();
     const problem = data && (Object.values(data)[0] as Payload)?.problem;
     if (failure) setTrouble(await explain({ message: advise(failure), field: failure.field }));

@@ -1,6 +1,7 @@
 // Lists that are read in pages, and what runs in the background.
 import type { AnyVariables, TypedDocumentNode } from '@urql/core';
 import { useEffect, useRef, useState, type ReactNode } from 'react';
+import { useClient } from 'urql';
 import { ask } from '../client';
 import { useBoard } from '../hooks';
 import { isLost } from '../socket';
@@ -17,7 +18,7 @@ export function usePages<Data, Node, Variables extends { first: number; after?: 
   variables: Omit<Variables, 'after'>,
   pick: (data: Data) => Connection<Node> | null | undefined,
 ) {
-  const { store } = useBoard();
+  const client = useClient();
   const [nodes, setNodes] = useState<Node[] | null>(null);
   const [after, setAfter] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -27,7 +28,7 @@ export function usePages<Data, Node, Variables extends { first: number; after?: 
   async function read(from: string | null, before: Node[]) {
     const mine = ++latest.current;
     setBusy(true);
-    const { data, failure } = await ask(store.client, document, { ...variables, after: from } as Variables);
+    const { data, failure } = await ask(client, document, { ...variables, after: from } as Variables);
     if (mine !== latest.current) return;
     setBusy(false);
     const page = data && pick(data);

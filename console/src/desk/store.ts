@@ -1,0 +1,123 @@
+// Puts together who is asking, the connection, and what is told of the user's notes. Pages read its state and call its actions.
+import { ask, createBoardClient } from '../board/client';
+import { serverNow } from '../board/clock';
+import { identity, type Session } from '../board/session';
+import { connectedAs } from '../board/state';
+import type { Connection } from '../board/socket';
+import type { Person } from '../board/types';
+import { followNotes } from './follow';
+import { WhoDocument } from './gql/graphql';
+import { createKept, type Kept } from './kept';
+import { learn, type News, type Row } from './rows';
+
+const AGAIN_MS = 3_000;
+const NOTICE_MS = 8_000;
+const NOTICES = 3;
+const BEFORE_MS = 60_000; // changes since then may not be in what is read first
+
+/** A message to the user; it goes by itself unless something went wrong, or can be undone. */
+export interface Notice {
+  id: number;
+  kind: 'good' | 'bad';
+  text: string;
+  undo?: () => void;
+}
+
+export interface State {
+  phase: 'starting' | 'anonymous' | 'stranger' | 'ready' | 'failed';
+  problem: string;
+  viewer: Person | null;
+  /** What the browser keeps for the viewer. */
+  kept: Kept;
+  connection: Connection;
+  /** When the connection was lost, in milliseconds. */
+  cutAt: number;
+  notices: Notice[];
+  /** What was told of notes since the page was opened. */
+  news: News;
+  /** Grows when all lists are to be read again. */
+  round: number;
+}
+
+/** Creates the store; nothing is asked before run(). */
+export function createDesk(session: Session, storage: Storage = window.localStorage) {
+  const nobody = { viewer: null, kept: createKept(storage, ''), news: new Map() };
+  let state: State = { phase: 'starting', problem: '', connection: 'connecting', cutAt: 0, notices: [], round: 0, ...nobody };
+  const listeners = new Set<() => void>();
+  const { client, socket } = createBoardClient(session, (connection) => set(connectedAs(state, connection, serverNow())), () => {});
+  let asking = 0; // grows with each user
+  let stop = () => {};
+  let last = 0; // id of a notice
+
+  function set(change: Partial<State>) {
+    state = { ...state, ...change };
+    for (const listener of listeners) listener();
+  }
+
+  const dismiss = (id: number) => set({ notices: state.notices.filter((notice) => notice.id !== id) });
+
+  function say(kind: Notice['kind'], text: string, undo?: () => void) {
+    const id = ++last;
+    set({ notices: [...state.notices, { id, kind, text, undo }].slice(-NOTICES) });
+    if (kind === 'good' && !undo) setTimeout(() => dismiss(id), NOTICE_MS);
+  }
+
+  /** Finds out who is asking, and follows their notes. */
+  async function open() {
+    const mine = ++asking;
+    stop();
+    set({ phase: 'starting', problem: '', notices: [], ...nobody });
+    const signed = (await session.authorization()) as Record<string, string>;
+    if (mine !== asking) return;
+    if (!signed.Authorization) return set({ phase: 'anonymous' });
+    const { data, failure } = await ask(client, WhoDocument, {});
+    if (mine !== asking) return;
+    if (failure) {
+      if (failure.again) setTimeout(() => mine === asking && void open(), AGAIN_MS);
+      return set({ phase: 'failed', problem: failure.message });
+    }
+    const { viewer } = data;
+    if (!viewer) return set({ phase: 'stranger' });
+    set({ phase: 'ready', viewer: { id: viewer.id, name: viewer.name }, kept: createKept(storage, viewer.id), round: state.round + 1 });
+    stop = followNotes(client, serverNow() - BEFORE_MS, {
+      told,
+      stale: () => set({ news: new Map(), round: state.round + 1 }),
+      failed: (message) => say('bad', `Changes of others are not shown any more: ${message} Reload the page to see them.`),
+    });
+  }
+
+  /** Takes the state of a note that somebody was told, or that a mutation answered; null for one that is gone. */
+  function told(id: string, row: Row | null) {
+    const news = learn(state.news, id, row);
+    if (news !== state.news) set({ news });
+  }
+
+  function run() {
+    let who = identity(session.get());
+    session.subscribe(() => {
+      const now = identity(session.get());
+      if (now === who) return;
+      who = now;
+      socket.terminate(); // nothing more may come in under the name of somebody who has signed out
+      void open();
+    });
+    void open();
+  }
+
+  return {
+    get: () => state,
+    subscribe(listener: () => void) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    client,
+    run,
+    say,
+    dismiss,
+    told,
+    /** Finds out again who is asking: they have just signed up. */
+    reopen: () => void open(),
+  };
+}
+
+export type Desk = ReturnType<typeof createDesk>;
