@@ -1,6 +1,6 @@
 # Everything one does with Taggie. `make` alone lists the targets.
 #
-# Go, Node and npm are enough for all of them; a C compiler, redis-server, promtool and Chromium widen what is tested.
+# Go, Node and npm are enough for all of them; a C compiler, redis-server, promtool, Chromium and Firefox widen what is tested.
 # Every target walks every go.mod of the repository: `./...` stops at the border of a module.
 
 .DEFAULT_GOAL := help
@@ -123,7 +123,7 @@ check-alerts:
 		echo 'Left out: the unit tests of the alert rules (promtool is missing)'; \
 	fi
 
-e2e: engines build e2e/node_modules/.installed ## Drive the pages in a headless Chromium, and audit HTTP
+e2e: engines build e2e/node_modules/.installed ## Drive the pages in headless browsers, and audit HTTP
 	cd e2e && npm test
 
 docs-check: engines build e2e/node_modules/.installed ## Run every query and shell block of the documentation; e2e does it too

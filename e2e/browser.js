@@ -5,31 +5,36 @@ import path from 'node:path';
 import { chromium } from 'playwright-core';
 import { until } from './server.js';
 
+/** How Chromium starts. */
+export const chromiumFlags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  // No name can be resolved: whatever would leave the machine fails, and is seen.
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+];
+
 /** Launches the installed Chromium with a fresh profile. */
 export function launch() {
   return chromium.launch({
     executablePath: findChromium(),
     headless: true,
-    args: [
-      '--headless',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      // No name can be resolved: whatever would leave the machine fails, and is seen.
-      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
-    ],
+    args: ['--headless', ...chromiumFlags],
   });
 }
 
-function findChromium() {
-  if (process.env.CHROMIUM_PATH) return process.env.CHROMIUM_PATH;
-  for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
+export const findChromium = () => findProgram('CHROMIUM_PATH', ['chromium', 'chromium-browser', 'google-chrome']);
+
+/** The program that the variable names, or else the first one of these that is in PATH. */
+export function findProgram(variable, programs) {
+  if (process.env[variable]) return process.env[variable];
+  for (const program of programs) {
     for (const directory of (process.env.PATH ?? '').split(path.delimiter)) {
-      const file = path.join(directory, name);
+      const file = path.join(directory, program);
       try {
         accessSync(file, constants.X_OK);
         return file;
@@ -38,7 +43,7 @@ function findChromium() {
       }
     }
   }
-  throw new Error('no Chromium in PATH: install it (Debian: apt-get install chromium) or set CHROMIUM_PATH');
+  throw new Error(`no ${programs[0]} in PATH: install it (Debian: apt-get install ${programs[0]}) or set ${variable}`);
 }
 
 /** Opens GraphiQL in a fresh browser context. */
