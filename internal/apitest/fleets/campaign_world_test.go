@@ -71,6 +71,16 @@ type expedition struct {
 	stood    bool          // whether what is being broken has a server stand still
 }
 
+// historyDirectory gives the directory for records and logs, which it makes if need be; "" if none are wanted.
+func historyDirectory(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv(campaignHistory)
+	if dir != "" {
+		require.NoError(t, os.MkdirAll(dir, 0o700))
+	}
+	return dir
+}
+
 // newExpedition prepares a campaign on servers that are there, in a project that is.
 func newExpedition(t *testing.T, f *fleet, l apitest.Crew) *expedition {
 	t.Helper()
@@ -82,7 +92,7 @@ func newExpeditionAs(t *testing.T, name string, seed uint64, f *fleet, l apitest
 	t.Helper()
 	e := &expedition{fleet: f, Crew: l, seed: seed, random: rand.New(rand.NewPCG(seed, 0)), waits: clientWaits, bounds: campaign.Promised}
 	var file io.Writer
-	if dir := os.Getenv(campaignHistory); dir != "" {
+	if dir := historyDirectory(t); dir != "" {
 		one, err := os.Create(filepath.Join(dir, name+".jsonl"))
 		require.NoError(t, err)
 		t.Cleanup(func() { assert.NoError(t, one.Close()) })

@@ -234,7 +234,7 @@ func (s *server) finally() {
 			}
 		}
 	}
-	if dir := os.Getenv(campaignHistory); dir != "" {
+	if dir := historyDirectory(s.t); dir != "" {
 		for i, one := range s.logs {
 			name := fmt.Sprintf("%s-server%d-%d.log", strings.ReplaceAll(s.t.Name(), "/", "-"), s.number, i+1)
 			assert.NoError(s.t, os.WriteFile(filepath.Join(dir, name), []byte(one.String()), 0o600))
