@@ -19,6 +19,16 @@ const update = (token, input) => ask(world.server, 'mutation ($input: UpdateNote
 const share = (token, input) => ask(world.server, 'mutation ($input: ShareNoteInput!) { shareNote(input: $input) { problem { ... on Problem { message } } } }', { input }, token);
 const read = async (token, id) => (await ask(world.server, 'query ($id: ID!) { note(id: $id) { title content version deadline tags { value } } }', { id }, token)).note;
 
+/** Calls it the first time only. */
+function once(act) {
+  let isDone = false;
+  return async () => {
+    if (isDone) return;
+    isDone = true;
+    await act();
+  };
+}
+
 let users = 0;
 
 /** A test on the notes of somebody new, at whose end there must be nothing to complain of. */
@@ -157,6 +167,91 @@ onNotes('two people change one note: both texts are shown, and nothing is lost',
   await note(page).getByRole('button', { name: 'Take theirs' }).press('Enter', { timeout: WAIT_MS });
   await page.getByRole('dialog').getByRole('button', { name: 'Take theirs' }).press('Enter');
   assert.equal(await text(page).inputValue(), 'theirs again');
+});
+
+/** Holds the mutation of that name, after `meanwhile`, until what it resolves to is called. */
+async function delay(page, name, meanwhile = () => {}) {
+  let go;
+  const gone = new Promise((resolve) => (go = resolve));
+  await page.route('**/graphql', async (route) => {
+    if (!new RegExp(`\\bmutation ${name}\\b`).test(route.request().postData() ?? '')) return route.continue();
+    await meanwhile();
+    await gone;
+    await route.continue();
+  });
+  return go;
+}
+
+onNotes('what others change besides the text does not keep a save from its place', {}, async ({ page, token }) => {
+  const { id } = await write(token, { title: 'Quay', content: 'old' });
+  await row(page, 'Quay').waitFor({ timeout: WAIT_MS });
+  await open(page, 'Quay');
+  const send = await delay(page, 'UpdateNote', once(() => ask(world.server, 'mutation ($input: AddNoteTagsInput!) { addNoteTags(input: $input) { note { version } } }', { input: { noteId: id, tags: ['sea'] } }, token)));
+  await text(page).fill('new');
+  await text(page).press('Control+Enter');
+  send();
+  await messages(page).getByText('Saved.').waitFor({ timeout: WAIT_MS });
+  assert.equal((await read(token, id)).content, 'new');
+});
+
+onNotes('a version that is read stays open while the note changes, and says why it was not brought back', {}, async ({ page, token }) => {
+  const { id } = await write(token, { title: 'Pier', content: 'first' });
+  await update(token, { noteId: id, content: 'second' });
+  await row(page, 'Pier').waitFor({ timeout: WAIT_MS });
+  await open(page, 'Pier');
+  await note(page).getByText('Earlier versions').press('Enter');
+  await note(page).getByRole('button', { name: 'Read version 1' }).press('Enter', { timeout: WAIT_MS });
+  const dialog = page.getByRole('dialog', { name: 'Version 1: Pier' });
+  const send = await delay(page, 'RestoreVersion', once(() => update(token, { noteId: id, content: 'third' })));
+  await dialog.getByRole('button', { name: 'Bring it back' }).press('Enter', { timeout: WAIT_MS });
+  send();
+  await dialog.locator('.problem').waitFor({ timeout: WAIT_MS });
+  await dialog.getByRole('button', { name: 'Bring it back' }).press('Enter');
+  await dialog.waitFor({ state: 'detached', timeout: WAIT_MS });
+  assert.equal((await read(token, id)).content, 'first');
+});
+
+onNotes('two tabs keep what was typed in one of them, and say when both have something', {}, async ({ page, context, token }) => {
+  const { id } = await write(token, { title: 'Mole', content: 'v1' });
+  await row(page, 'Mole').waitFor({ timeout: WAIT_MS });
+  await open(page, 'Mole');
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await signIn(other, token);
+  await text(other).waitFor({ timeout: WAIT_MS });
+  await text(page).fill('an hour of typing');
+  await other.waitForFunction(() => document.querySelector('textarea')?.value === 'an hour of typing');
+  await ask(world.server, 'mutation ($input: AddNoteTagsInput!) { addNoteTags(input: $input) { note { version } } }', { input: { noteId: id, tags: ['sea'] } }, token);
+  await note(other).getByRole('button', { name: 'Remove the tag sea' }).waitFor({ timeout: WAIT_MS });
+  await page.reload();
+  await text(page).waitFor({ timeout: WAIT_MS });
+  assert.equal(await text(page).inputValue(), 'an hour of typing');
+  await text(page).fill('here');
+  await other.waitForFunction(() => document.querySelector('textarea')?.value === 'here');
+  await text(other).fill('there');
+  await text(page).fill('here, too');
+  await note(other).getByText('You type here in another tab, too.').waitFor({ timeout: WAIT_MS });
+  await text(page).press('Control+Enter');
+  await messages(page).getByText('Saved.').waitFor({ timeout: WAIT_MS });
+  await note(other).getByText('changed this note while you typed').waitFor({ timeout: WAIT_MS });
+  assert.equal(await text(other).inputValue(), 'there');
+});
+
+onNotes('what was typed in a note that may not be changed any more becomes a note of one’s own', {}, async ({ page, email }) => {
+  const token = await newUser(`owner-of-${email}`);
+  const { id } = await write(token, { title: 'Buoy', content: 'theirs' });
+  await share(token, { noteId: id, email, permission: 'EDIT' });
+  await list(page).getByLabel('Show').selectOption('Shared with me');
+  await row(page, 'Buoy').waitFor({ timeout: WAIT_MS });
+  await open(page, 'Buoy');
+  await text(page).fill('mine, not saved');
+  await share(token, { noteId: id, email, permission: 'VIEW' });
+  const typed = note(page).getByRole('region', { name: 'Text that you typed' });
+  await typed.getByText('mine, not saved').waitFor({ timeout: WAIT_MS });
+  await note(page).getByRole('button', { name: 'Make it a note of my own' }).press('Enter');
+  await messages(page).getByText('“Buoy” is a note of yours now.').waitFor({ timeout: WAIT_MS });
+  await text(page).waitFor({ timeout: WAIT_MS });
+  assert.equal(await text(page).inputValue(), 'mine, not saved');
 });
 
 onNotes('a save whose answer is lost has one effect, also after a reload', { expected: /ERR_FAILED|net::/ }, async ({ page, token }) => {

@@ -44,6 +44,10 @@ test('both changes are put together', () => {
   assert.deepEqual(both('same', 'same'), ['same', false]);
   assert.equal(merge(edit(base, base.content, 'Mine'), saved(2, base.content)).title, 'Mine');
   assert.equal(merge(edit(base, 'x'), saved(2, base.content, 'Theirs')).title, 'Theirs');
+  const { title, overlaps } = merge(edit(base, base.content, 'Mine'), saved(2, base.content, 'Theirs'));
+  assert.deepEqual([title, overlaps], ['Mine / Theirs', true], 'no title is lost');
+  const song = edit(saved(1, '1\n2\n3\n4\n5\n6\n7\n8'), 'one\n2\n3\n4\n5\n6\n7\neight');
+  assert.deepEqual(merge(song, saved(2, '1\n2\n3\nfour\n5\n6\n7\n8', 'T')), { title: 'T', content: 'one\n2\n3\nfour\n5\n6\n7\neight', overlaps: false });
 });
 
 const row = (id, more = {}) => ({ id, version: 1, title: id, deadline: null, updatedAt: '', viewerPermission: 'OWNER', tags: [], owner: null, ...more });
@@ -86,13 +90,11 @@ test('an older state is no news', () => {
 test('what was typed and the key of what was sent are kept for one user', () => {
   const storage = memory();
   const ada = createKept(storage, 'ada');
-  assert.equal(ada.putEdit('n', edit(saved(1, 'a'), 'mine')), true);
-  assert.deepEqual(createKept(storage, 'ada').edit('n'), edit(saved(1, 'a'), 'mine'));
-  assert.deepEqual([createKept(storage, 'bob').edit('n'), createKept(storage, 'bob').hasEdit('n'), ada.hasEdit('n')], [null, false, true]);
-  ada.putEdit('n', null);
-  assert.equal(ada.hasEdit('n'), false);
-  ada.putBegun({ ...blank, title: 'x' });
-  assert.equal(createKept(storage, 'ada').begun().title, 'x');
+  assert.equal(ada.put('n', edit(saved(1, 'a'), 'mine')), true);
+  assert.deepEqual(createKept(storage, 'ada').draft('n'), edit(saved(1, 'a'), 'mine'));
+  assert.deepEqual([createKept(storage, 'bob').draft('n'), createKept(storage, 'bob').has('n'), ada.has('n')], [null, false, true]);
+  ada.put('n', null);
+  assert.equal(ada.has('n'), false);
   assert.deepEqual([worthKeeping(blank), worthKeeping({ ...blank, tags: 'x' })], [false, true]);
 
   let made = 0;
@@ -104,8 +106,9 @@ test('what was typed and the key of what was sent are kept for one user', () => 
   assert.equal(ada.keys('new', make).of('b'), 'k3');
 
   const full = createKept({ ...memory(), setItem: () => { throw new Error('full'); } }, 'ada');
-  assert.deepEqual([full.putEdit('n', edit(saved(1, 'a'), 'x')), full.keys('n', make).of('a')], [false, 'k4']);
-  assert.equal(createKept(memory({ 'taggie:note-edit:ada:n': '{' }), 'ada').edit('n'), null);
+  const keys = full.keys('n', make);
+  assert.deepEqual([full.put('n', edit(saved(1, 'a'), 'x')), keys.of('a'), keys.of('a'), keys.of('b')], [false, 'k4', 'k4', 'k5']);
+  assert.equal(createKept(memory({ 'taggie:note-edit:ada:n': '{' }), 'ada').draft('n'), null);
 });
 
 /** A client that answers noteChanges from a list, and whose subscription the test feeds. */
@@ -180,6 +183,27 @@ test('a note that could not be read is asked for again, after the cursor of befo
   assert.equal(client.subscriptions[0].open, false);
   waiting.shift()();
   assert.equal(client.subscriptions[1].variables.after, '1');
+});
+
+test('what an event told is not told back by changes that were read before it', async () => {
+  let answer;
+  const { client, told } = listening([new Promise((resolve) => (answer = resolve))]);
+  const [{ tell }] = client.subscriptions;
+  tell(message('NotePosition', { cursor: '1' }));
+  tell(message('NoteEvent', { cursor: '2', noteId: 'a', note: null }));
+  answer(changes([{ __typename: 'Note', ...row('a') }, { __typename: 'Note', ...row('b') }]));
+  await settled();
+  assert.deepEqual(told, [['a', null], ['b', 1]]);
+});
+
+test('too many requests are no end: they go on when the server says', async () => {
+  const error = { graphQLErrors: [{ message: 'too many', extensions: { code: 'EXHAUSTED', retryAfter: 7 } }] };
+  const { client, told, waiting } = listening([{ error }, changes([{ __typename: 'Note', ...row('a') }])]);
+  client.subscriptions[0].tell(message('NotePosition', { cursor: '1' }));
+  await settled();
+  waiting.shift()();
+  await settled();
+  assert.deepEqual(told, [['a', 1]]);
 });
 
 test('a run that fails for now is continued, and one that missed too much has all read again', async () => {

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { useAct } from '../board/act';
 import { Field, onSubmit, TroubleNote } from '../board/forms';
 import { AddTagsDocument, ChangeDeadlineDocument, RemoveTagsDocument } from './gql/graphql';
-import { useDesk } from './hooks';
+import { useDeskState } from './hooks';
 import type { Whole } from './NotePage';
 import { fromField, tagsOf, toField, when } from './times';
 
@@ -13,11 +13,12 @@ interface Props {
 }
 
 /** When the note is due. It is changed at once, if nobody else has changed the note meanwhile. */
-export function Deadline({ note, mayEdit, onChanged, read }: Props & { read: () => Promise<void> }) {
-  const { say } = useDesk();
+export function Deadline({ note, mayEdit, onChanged, read }: Props & { read: () => Promise<unknown> }) {
+  const { say } = useDeskState();
   const { act, busy, trouble } = useAct();
   const before = toField(note.deadline);
-  const [typed, setTyped] = useState(before);
+  const [changed, setChanged] = useState<string | null>(null); // what the user made of it
+  const typed = changed ?? before;
   if (!mayEdit) return <p>{note.deadline ? `Due ${when(note.deadline)}` : 'No deadline'}</p>;
 
   async function save(deadline: string | null) {
@@ -26,6 +27,7 @@ export function Deadline({ note, mayEdit, onChanged, read }: Props & { read: () 
       return trouble;
     });
     if (!data) return;
+    setChanged(null);
     onChanged(data.changeNoteDeadline?.note);
     say('good', deadline ? `The note is due ${when(deadline)}.` : 'The note has no deadline any more.');
   }
@@ -33,7 +35,7 @@ export function Deadline({ note, mayEdit, onChanged, read }: Props & { read: () 
   return (
     <form className="row-form after" onSubmit={onSubmit(() => !busy && fromField(typed) && save(fromField(typed)))}>
       <Field label="Deadline" name="deadline" trouble={trouble}>
-        {(wiring) => <input {...wiring} type="datetime-local" required data-begin={before} value={typed} onChange={(event) => setTyped(event.target.value)} />}
+        {(wiring) => <input {...wiring} type="datetime-local" required data-begin={before} value={typed} onChange={(event) => setChanged(event.target.value)} />}
       </Field>
       <div className="actions">
         <button type="submit" disabled={!typed || typed === before}>

@@ -1,45 +1,59 @@
-import { useEffect, useMemo, useState, type KeyboardEvent } from 'react';
+import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from 'react';
 import { useAct } from '../board/act';
 import { Confirm, Field, onSubmit, TroubleNote } from '../board/forms';
 import { follow, isChanged, isConflict, merge, type Edit } from './edit';
 import { UpdateNoteDocument } from './gql/graphql';
-import { useDesk, useDeskState } from './hooks';
+import { useDeskState } from './hooks';
+import { KeptNote } from './KeptNote';
 import type { Whole } from './NotePage';
+import { useDraft } from './useDraft';
 
 /** Title and text of a note. When somebody else has changed them, both are shown side by side, and nothing is saved until the user decides. */
-export function NoteForm({ note, onChanged, read }: { note: Whole; onChanged: (note: Whole | null | undefined) => void; read: () => Promise<void> }) {
-  const { say } = useDesk();
-  const { kept } = useDeskState();
+export function NoteForm({ note, onChanged, read }: { note: Whole; onChanged: (note: Whole | null | undefined) => void; read: () => Promise<Whole | null | undefined> }) {
+  const { kept, say } = useDeskState();
   const keys = useMemo(() => kept.keys(note.id), [kept, note.id]);
   const { act, busy, trouble } = useAct(keys);
-  const [edit, setEdit] = useState<Edit>(() => follow(kept.edit(note.id), note));
-  const [isSafe, setIsSafe] = useState(true);
+  const { draft: edit, change: setEdit, follow: goOn, ...where } = useDraft<Edit>(note.id, { begin: (draft) => follow(draft, note), isWorth: isChanged });
   const [sure, setSure] = useState<'theirs' | 'discard' | null>(null);
-  useEffect(() => setEdit((before) => follow(before, note)), [note]);
-  useEffect(() => setIsSafe(kept.putEdit(note.id, isChanged(edit) ? edit : null)), [kept, note.id, edit]);
+  useEffect(goOn, [note]);
   const type = (change: Partial<Edit['typed']>) => setEdit({ ...edit, typed: { ...edit.typed, ...change } });
   const conflict = isConflict(edit, note);
+  const text = useRef<HTMLTextAreaElement>(null);
 
   async function save() {
     if (busy || conflict || !isChanged(edit)) return;
     const { title, content } = edit.typed;
-    const data = await act(UpdateNoteDocument, { noteId: note.id, title: title.trim(), content, expectedVersion: edit.base.version }, async (trouble) => {
-      if (trouble.kind !== 'NoteConflict') return trouble;
-      await read(); // both are shown then
-      return null;
-    });
-    const after = data?.updateNote?.note;
+    let after: Whole | null | undefined;
+    let base: Whole | Edit['base'] | null | undefined = edit.base;
+    // What others have changed besides the text is no conflict: then it is saved on top of that. Else both texts are shown.
+    while (!after && base && !isConflict(edit, base)) {
+      const expectedVersion = base.version;
+      base = null;
+      const data = await act(UpdateNoteDocument, { noteId: note.id, title: title.trim(), content, expectedVersion }, async (trouble) => {
+        if (trouble.kind !== 'NoteConflict') return trouble;
+        base = await read();
+        return null;
+      });
+      after = data?.updateNote?.note;
+    }
     if (!after) return;
+    const saved = { title: after.title, content: after.content };
     const { version } = after;
-    setEdit((now) => ({ typed: now.typed.title === title && now.typed.content === content ? { title: after.title, content: after.content } : now.typed, base: { title: after.title, content: after.content, version } }));
+    setEdit(({ typed }) => ({ typed: typed.title === title && typed.content === content ? saved : typed, base: { ...saved, version } }));
     onChanged(after);
     say('good', 'Saved.');
   }
 
+  /** Ends a conflict: what is in the form counts, and the cursor goes there, since the button goes. */
+  function decide(typed: Edit['typed']) {
+    setEdit({ typed, base: note });
+    text.current?.focus();
+  }
+
   function mergeBoth() {
     const { title, content, overlaps } = merge(edit, note);
-    setEdit({ typed: { title, content }, base: note });
-    say(overlaps ? 'bad' : 'good', overlaps ? 'Both of you changed the same lines: yours come first, theirs follow. Look at them before you save.' : 'Both changes are in the text now. Read it, then save.');
+    decide({ title, content });
+    say(overlaps ? 'bad' : 'good', overlaps ? 'Both of you changed the same words: yours come first, theirs follow. Look at them before you save.' : 'Both changes are in the text now. Read it, then save.');
   }
 
   function replace(edit: Edit) {
@@ -66,7 +80,7 @@ export function NoteForm({ note, onChanged, read }: { note: Whole; onChanged: (n
           {(wiring) => <input {...wiring} required maxLength={200} value={edit.typed.title} onChange={(event) => type({ title: event.target.value })} />}
         </Field>
         <Field label="Text" name="content" hint="Ctrl+Enter saves. What you type is kept in this browser until then." trouble={trouble}>
-          {(wiring) => <textarea {...wiring} required rows={14} spellCheck value={edit.typed.content} onChange={(event) => type({ content: event.target.value })} />}
+          {(wiring) => <textarea ref={text} {...wiring} required rows={14} spellCheck value={edit.typed.content} onChange={(event) => type({ content: event.target.value })} />}
         </Field>
       </div>
       {conflict && (
@@ -80,7 +94,7 @@ export function NoteForm({ note, onChanged, read }: { note: Whole; onChanged: (n
           </Field>
         </div>
       )}
-      {!isSafe && <p className="problem is-whole">The browser has no room to keep what you type: save it before you leave.</p>}
+      <KeptNote {...where} />
       <TroubleNote trouble={trouble} except={['title', 'content']} />
       <div className="actions is-whole">
         {conflict ? (
@@ -88,7 +102,7 @@ export function NoteForm({ note, onChanged, read }: { note: Whole; onChanged: (n
             <button type="button" onClick={() => setSure('theirs')}>
               Take theirs
             </button>
-            <button type="button" onClick={() => setEdit({ ...edit, base: note })}>
+            <button type="button" onClick={() => decide(edit.typed)}>
               Go on with mine
             </button>
             <button type="button" className="primary" onClick={mergeBoth}>

@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState } from 'react';
 import { useClient } from 'urql';
 import { advise, useAct } from '../board/act';
-import { ask } from '../board/client';
+import { ask, type Failure } from '../board/client';
 import { Confirm } from '../board/forms';
 import { newKey } from '../board/idempotency';
+import { sentence } from '../board/text';
 import { Deadline, Tags } from './Details';
 import { DeleteNoteDocument, NoteDocument, OpenSharedNoteDocument, UndeleteNoteDocument, type WholeFragment } from './gql/graphql';
 import { useAddress, useDesk, useDeskState } from './hooks';
@@ -11,26 +12,31 @@ import { NoteForm } from './NoteForm';
 import { NoteHead } from './Notes';
 import { Shares } from './Shares';
 import { when } from './times';
+import { Unsaved } from './Unsaved';
 import { Versions } from './Versions';
+
+const AGAIN_MS = 3_000;
 
 export type Whole = WholeFragment;
 
 /** Reads a note, and reads it again when it was told that there is a later version. */
 function useNote(id: string) {
   const client = useClient();
-  const { told } = useDesk();
-  const { news } = useDeskState();
+  const { news, told } = useDeskState();
   const [note, setNote] = useState<Whole | null | undefined>();
-  const [problem, setProblem] = useState('');
+  const [failure, setFailure] = useState<Failure | null>(null); // another one at each reading that fails
   const latest = useRef(0); // an answer that another question has overtaken is not shown
   const row = news.get(id);
 
-  async function read() {
+  /** Resolves to the note as it is now; to undefined when it could not be read. */
+  async function read(): Promise<Whole | null | undefined> {
     const mine = ++latest.current;
     const { data, failure } = await ask(client, NoteDocument, { id });
-    if (mine !== latest.current) return;
-    setProblem(failure ? advise(failure) : '');
-    if (data) setNote(data.note);
+    if (mine === latest.current) {
+      setFailure(failure ?? null);
+      if (data) setNote(data.note);
+    }
+    return data?.note;
   }
 
   /** Shows the note as a mutation has left it. */
@@ -44,10 +50,15 @@ function useNote(id: string) {
   const isBehind = row != null && note != null && row.version > note.version;
   useEffect(() => {
     if (note === undefined || isBehind) void read();
-  }, [id, isBehind]);
+  }, [id, isBehind, row?.version]);
+  useEffect(() => {
+    if (!failure) return;
+    const timer = setTimeout(() => void read(), Math.max((failure.retryAfter ?? 0) * 1000, AGAIN_MS));
+    return () => clearTimeout(timer);
+  }, [failure]);
   // What does not change the version: what the user may do with it.
   const shown = note && row && row.version === note.version ? { ...note, viewerPermission: row.viewerPermission } : note;
-  return { note: row === null ? null : shown, problem, read, changed };
+  return { note: row === null ? null : shown, problem: failure ? `${sentence(failure.message)} It is tried again by itself.` : '', read, changed };
 }
 
 /** One note: what it says, when it is due, its tags, who reads it, and what it was. */
@@ -63,16 +74,16 @@ export function NotePage({ id }: { id: string }) {
     return (
       <article className="note panel" aria-label="Note">
         <NoteHead title={note === null ? 'This note is gone' : 'One moment…'} />
-        {note === null && <p>It was deleted, or is no longer shared with you. What you typed in it is kept in this browser, should it come back.</p>}
-        {problem && (
+        {note === null && (
           <>
-            <p className="problem" role="alert">
-              {problem}
-            </p>
-            <button type="button" onClick={() => void read()}>
-              Try again
-            </button>
+            <p>It was deleted, or is no longer shared with you.</p>
+            <Unsaved id={id} />
           </>
+        )}
+        {problem && (
+          <p className="problem" role="alert">
+            {problem}
+          </p>
         )}
       </article>
     );
@@ -86,8 +97,9 @@ export function NotePage({ id }: { id: string }) {
         Version {note.version}, {note.updatedBy?.name ?? 'somebody'}, {when(note.updatedAt)}
       </p>
       {problem && <p className="problem">{problem}</p>}
+      {!mayEdit && <Unsaved id={id} />}
       {mayEdit ? <NoteForm note={note} onChanged={changed} read={read} /> : <div className="note-text">{note.content}</div>}
-      <Deadline key={note.deadline} note={note} mayEdit={mayEdit} onChanged={changed} read={read} />
+      <Deadline note={note} mayEdit={mayEdit} onChanged={changed} read={read} />
       <Tags note={note} mayEdit={mayEdit} onChanged={changed} />
       <Shares note={note} />
       <Versions note={note} mayEdit={mayEdit} onChanged={changed} read={read} />
@@ -96,8 +108,9 @@ export function NotePage({ id }: { id: string }) {
   );
 }
 
-function Delete({ note, read }: { note: Whole; read: () => Promise<void> }) {
-  const { told, say, client } = useDesk();
+function Delete({ note, read }: { note: Whole; read: () => Promise<unknown> }) {
+  const { client } = useDesk();
+  const { told, say } = useDeskState();
   const { go } = useAddress();
   const { act, busy, trouble, setTrouble } = useAct();
   const [isAsked, setIsAsked] = useState(false);

@@ -105,7 +105,7 @@ function List(props: { wanted: Wanted; pages: Read; opened: string; none: string
           <li key={row.id}>
             <a href={link({ note: row.id })} aria-current={row.id === props.opened ? 'true' : undefined}>
               <strong>{row.title}</strong>
-              {kept.hasEdit(row.id) && <span className="tag is-bad">not saved</span>}
+              {kept.has(row.id) && <span className="tag is-bad">not saved</span>}
               <span className="muted">
                 {row.viewerPermission !== 'OWNER' && `${row.owner?.name ?? 'Somebody'} · `}
                 {row.deadline ? `due ${when(row.deadline)}` : 'no deadline'}

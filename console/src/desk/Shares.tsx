@@ -3,7 +3,7 @@ import { useAct } from '../board/act';
 import { Confirm, Field, onSubmit, Select, TroubleNote } from '../board/forms';
 import { Pages, usePages } from '../board/manage/lists';
 import { ShareNoteDocument, SharesDocument, UnshareNoteDocument, type SharePermission, type SharesQuery } from './gql/graphql';
-import { useAddress, useDesk, useDeskState } from './hooks';
+import { useAddress, useDeskState } from './hooks';
 import type { Whole } from './NotePage';
 import { when } from './times';
 
@@ -23,8 +23,7 @@ export function Shares({ note }: { note: Whole }) {
 }
 
 function List({ note }: { note: Whole }) {
-  const { told, say } = useDesk();
-  const { viewer } = useDeskState();
+  const { viewer, told, say } = useDeskState();
   const { go } = useAddress();
   const { act, busy, trouble, setTrouble } = useAct();
   const isOwner = note.viewerPermission === 'OWNER';

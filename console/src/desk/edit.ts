@@ -1,4 +1,5 @@
 // What somebody has typed in a note while others may change it. Pure: the page keeps it, tests feed it.
+import { diff3Merge } from 'node-diff3';
 
 export interface Text {
   title: string;
@@ -31,39 +32,12 @@ export function follow(edit: Edit | null, now: Saved): Edit {
   return isSame(edit.base, now) ? { ...edit, base } : edit;
 }
 
-/** Both changes in one text. Where both changed the same lines, mine come first and theirs follow; `overlaps` says so. */
+/** Both changes in one text. Where both changed the title or the same lines, mine come first and theirs follow; `overlaps` says so. */
 export function merge({ typed, base }: Edit, theirs: Text): Text & { overlaps: boolean } {
-  const title = typed.title === base.title ? theirs.title : typed.title;
-  const { text, overlaps } = mergeLines(base.content.split('\n'), typed.content.split('\n'), theirs.content.split('\n'));
-  return { title, content: text.join('\n'), overlaps };
-}
-
-/** The lines of `before` from `from` to `to` became `lines`. */
-interface Change {
-  from: number;
-  to: number;
-  lines: string[];
-}
-
-/** All that differs, as one change. */
-function changeOf(before: string[], after: string[]): Change | null {
-  let from = 0;
-  while (from < before.length && from < after.length && before[from] === after[from]) from += 1;
-  let end = 0;
-  while (end < before.length - from && end < after.length - from && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
-  const [to, last] = [before.length - end, after.length - end];
-  return from === to && from === last ? null : { from, to, lines: after.slice(from, last) };
-}
-
-function mergeLines(base: string[], mine: string[], theirs: string[]): { text: string[]; overlaps: boolean } {
-  const [ours, other] = [changeOf(base, mine), changeOf(base, theirs)];
-  if (!ours || !other) return { text: ours ? mine : theirs, overlaps: false };
-  if (mine.join('\n') === theirs.join('\n')) return { text: mine, overlaps: false };
-  const [first, second] = ours.from <= other.from ? [ours, other] : [other, ours];
-  if (first.to <= second.from && first.from !== second.from) {
-    return { text: [...base.slice(0, first.from), ...first.lines, ...base.slice(first.to, second.from), ...second.lines, ...base.slice(second.to)], overlaps: false };
-  }
-  const [from, to] = [Math.min(ours.from, other.from), Math.max(ours.to, other.to)];
-  const whole = ({ from: start, to: end, lines }: Change) => [...base.slice(from, start), ...lines, ...base.slice(end, to)];
-  return { text: [...base.slice(0, from), ...whole(ours), ...whole(other), ...base.slice(to)], overlaps: true };
+  const isBoth = ![base.title, theirs.title].includes(typed.title) && theirs.title !== base.title;
+  const title = isBoth ? `${typed.title} / ${theirs.title}` : typed.title === base.title ? theirs.title : typed.title;
+  const lines = (text: string) => text.split('\n');
+  const parts = diff3Merge(lines(typed.content), lines(base.content), lines(theirs.content));
+  const content = parts.flatMap(({ ok, conflict }) => ok ?? [...conflict!.a, ...conflict!.b]).join('\n');
+  return { title, content, overlaps: isBoth || parts.some(({ conflict }) => conflict) };
 }

@@ -1,6 +1,6 @@
 // Follows the notes of a user as docs/clients.md says: events as they happen, and after a gap what has changed meanwhile.
 import type { Client } from '@urql/core';
-import { ask, describe } from '../board/client';
+import { ask, describe, type Failure } from '../board/client';
 import { NoteChangesDocument, NoteEventsDocument, type NoteChangesQuery, type NoteEventsSubscription } from './gql/graphql';
 import type { Row } from './rows';
 
@@ -17,6 +17,11 @@ export interface Listener {
   failed: (message: string) => void;
 }
 
+/** Whether it goes by itself: the server says when to ask again after too many requests. */
+const isPassing = ({ again, retryAfter }: Failure) => again || retryAfter !== undefined;
+
+const pauseOf = (failure?: Failure) => Math.max((failure?.retryAfter ?? 0) * 1000, AGAIN_MS);
+
 /** Follows until what it returns is called. `since` is when what is shown was read, in milliseconds by the server's clock. */
 export function followNotes(client: Client, since: number, { told, stale, failed }: Listener, wait = setTimeout): () => void {
   let open = true;
@@ -25,21 +30,23 @@ export function followNotes(client: Client, since: number, { told, stale, failed
   let isDue = true; // a run of noteChanges, at the next position
   let changedSince = new Date(since).toISOString();
   let runs = 0;
+  let heard = new Set<string>(); // what events told while a page of changes is read: it may be older
 
   const later = (act: () => void, milliseconds = AGAIN_MS) => void wait(() => open && act(), milliseconds);
 
   /** Reads all that has changed since the last run; begins again where it was interrupted. */
   async function run(mine: number, after: string | null = null, then = () => {}) {
+    heard = new Set();
     const { data, failure } = await ask(client, NoteChangesDocument, { changedSince, after });
     if (!open || mine !== runs) return;
     const page: Changes | null | undefined = data?.viewer?.noteChanges;
     if (!page) {
-      if (failure && !failure.again) return failed(failure.message);
-      return later(() => void run(mine, after, then));
+      if (failure && !isPassing(failure)) return failed(failure.message);
+      return later(() => void run(mine, after, then), pauseOf(failure));
     }
     for (const node of page.nodes) {
-      if (node.__typename === 'Note') told(node.id, node);
-      else told(node.noteId, null);
+      const [id, row] = node.__typename === 'Note' ? [node.id, node] : [node.noteId, null];
+      if (!heard.has(id)) told(id, row);
     }
     if (page.pageInfo.hasNextPage) return void run(mine, page.pageInfo.endCursor, then);
     changedSince = page.syncedUntil;
@@ -60,15 +67,16 @@ export function followNotes(client: Client, since: number, { told, stale, failed
         isDue = false;
         break;
       case 'NoteEvent':
+        heard.add(message.noteId);
         told(message.noteId, message.note ?? null);
     }
     cursor = message.cursor;
   }
 
   function listen() {
-    const again = () => {
+    const again = (failure?: Failure) => {
       stop();
-      later(listen);
+      later(listen, pauseOf(failure));
     };
     const subscription = client.subscription(NoteEventsDocument, { after: cursor }).subscribe(({ data, error, hasNext }) => {
       if (!open) return;
@@ -77,11 +85,11 @@ export function followNotes(client: Client, since: number, { told, stale, failed
       if (error && message?.__typename === 'NoteEvent' && !message.note) return again();
       if (message) hear(message);
       const failure = error && !message ? describe(error) : undefined;
-      if (failure && !failure.again) {
+      if (failure && !isPassing(failure)) {
         stop();
         return failure.code === 'EXHAUSTED' ? alone() : failed(failure.message);
       }
-      if (failure || hasNext === false) again();
+      if (failure || hasNext === false) again(failure);
     });
     stop = () => subscription.unsubscribe();
   }

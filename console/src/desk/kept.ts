@@ -1,7 +1,6 @@
 // What the browser keeps of the notes of a user: what was typed and is not saved, and the keys of what was sent without an answer.
 import type { Keys } from '../board/act';
 import { newKey } from '../board/idempotency';
-import type { Edit } from './edit';
 
 /** A note that was begun. */
 export interface Begun {
@@ -40,23 +39,34 @@ export function createKept(storage: Storage, viewer: string) {
   }
 
   return {
-    edit: (id: string) => read<Edit>(name('edit', id)),
-    putEdit: (id: string, edit: Edit | null) => put(name('edit', id), edit),
-    hasEdit: (id: string) => storage.getItem(name('edit', id)) !== null,
-    begun: () => ({ ...blank, ...read<Begun>(name('edit', 'new')) }),
-    putBegun: (begun: Begun | null) => put(name('edit', 'new'), begun),
+    /** What was typed in the note of that id, or in a new one, "new"; null if there is nothing. */
+    draft: <Draft>(id: string) => read<Draft>(name('edit', id)),
+    put: (id: string, draft: unknown) => put(name('edit', id), draft),
+    has: (id: string) => storage.getItem(name('edit', id)) !== null,
+    /** Tells what another tab of the browser keeps, until what it returns is called. */
+    watch<Draft>(id: string, heard: (draft: Draft | null) => void): () => void {
+      const at = name('edit', id);
+      const listen = ({ key, storageArea }: StorageEvent) => {
+        if (key === at && storageArea === storage) heard(read<Draft>(at));
+      };
+      window.addEventListener('storage', listen);
+      return () => window.removeEventListener('storage', listen);
+    },
     /** Keys that survive a reload: what was sent without an answer has one effect when it is sent again. */
     keys(id: string, make = newKey): Keys {
       const at = name('key', id);
+      let last: { asked: string; key: string } | null = null; // for a storage that is full
       return {
         of(asked) {
-          const last = read<{ asked: string; key: string }>(at);
-          if (last?.asked === asked) return last.key;
-          const key = make();
-          put(at, { asked, key });
-          return key;
+          const known = read<typeof last>(at) ?? last;
+          last = known?.asked === asked ? known : { asked, key: make() };
+          put(at, last);
+          return last!.key;
         },
-        settle: () => void put(at, null),
+        settle() {
+          last = null;
+          put(at, null);
+        },
       };
     },
   };

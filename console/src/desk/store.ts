@@ -29,6 +29,10 @@ export interface State {
   viewer: Person | null;
   /** What the browser keeps for the viewer. */
   kept: Kept;
+  /** Takes the state of a note that somebody was told, or that a mutation answered; null for one that is gone. Does nothing once somebody else is signed in. */
+  told: (id: string, row: Row | null) => void;
+  /** Shows a message to the viewer. Does nothing once somebody else is signed in. */
+  say: (kind: Notice['kind'], text: string, undo?: () => void) => void;
   connection: Connection;
   /** When the connection was lost, in milliseconds. */
   cutAt: number;
@@ -41,13 +45,13 @@ export interface State {
 
 /** Creates the store; nothing is asked before run(). */
 export function createDesk(session: Session, storage: Storage = window.localStorage) {
-  const nobody = { viewer: null, kept: createKept(storage, ''), news: new Map() };
-  let state: State = { phase: 'starting', problem: '', connection: 'connecting', cutAt: 0, notices: [], round: 0, ...nobody };
+  const nobody = () => ({ viewer: null, kept: createKept(storage, ''), news: new Map(), ...actions() });
   const listeners = new Set<() => void>();
   const { client, socket } = createBoardClient(session, (connection) => set(connectedAs(state, connection, serverNow())), () => {});
   let asking = 0; // grows with each user
   let stop = () => {};
   let last = 0; // id of a notice
+  let state: State = { phase: 'starting', problem: '', connection: 'connecting', cutAt: 0, notices: [], round: 0, ...nobody() };
 
   function set(change: Partial<State>) {
     state = { ...state, ...change };
@@ -56,17 +60,30 @@ export function createDesk(session: Session, storage: Storage = window.localStor
 
   const dismiss = (id: number) => set({ notices: state.notices.filter((notice) => notice.id !== id) });
 
-  function say(kind: Notice['kind'], text: string, undo?: () => void) {
-    const id = ++last;
-    set({ notices: [...state.notices, { id, kind, text, undo }].slice(-NOTICES) });
-    if (kind === 'good' && !undo) setTimeout(() => dismiss(id), NOTICE_MS);
+  /** What pages do in the name of who is asking now: an answer that comes after the next user has signed in is not for them. */
+  function actions(): Pick<State, 'told' | 'say'> {
+    const mine = asking;
+    return {
+      told(id, row) {
+        if (mine !== asking) return;
+        const news = learn(state.news, id, row);
+        if (news !== state.news) set({ news });
+      },
+      say(kind, text, undo) {
+        if (mine !== asking) return;
+        const notice = { id: ++last, kind, text, undo };
+        set({ notices: [...state.notices, notice].slice(-NOTICES) });
+        if (kind === 'good' && !undo) setTimeout(() => dismiss(notice.id), NOTICE_MS);
+      },
+    };
   }
 
   /** Finds out who is asking, and follows their notes. */
   async function open() {
     const mine = ++asking;
     stop();
-    set({ phase: 'starting', problem: '', notices: [], ...nobody });
+    set({ phase: 'starting', problem: '', notices: [], ...nobody() });
+    const { told, say } = state;
     const signed = (await session.authorization()) as Record<string, string>;
     if (mine !== asking) return;
     if (!signed.Authorization) return set({ phase: 'anonymous' });
@@ -84,12 +101,6 @@ export function createDesk(session: Session, storage: Storage = window.localStor
       stale: () => set({ news: new Map(), round: state.round + 1 }),
       failed: (message) => say('bad', `Changes of others are not shown any more: ${message} Reload the page to see them.`),
     });
-  }
-
-  /** Takes the state of a note that somebody was told, or that a mutation answered; null for one that is gone. */
-  function told(id: string, row: Row | null) {
-    const news = learn(state.news, id, row);
-    if (news !== state.news) set({ news });
   }
 
   function run() {
@@ -112,9 +123,7 @@ export function createDesk(session: Session, storage: Storage = window.localStor
     },
     client,
     run,
-    say,
     dismiss,
-    told,
     /** Finds out again who is asking: they have just signed up. */
     reopen: () => void open(),
   };
