@@ -10331,9 +10331,13 @@ type Mutation {
   """
   Deletes the caller, or any user for administrators. At once the user is signed out everywhere, as by ` + "`" + `revokeUser` + "`" + `, and nobody finds the
   user any more: where others are shown a user, this one is null, and nothing can be shared with them. Where only the ` + "`" + `id` + "`" + ` of a user is selected, it
-  is shown until the user is removed. The address stays taken. What the user shared stays readable. For 30 days, ` + "`" + `undoDeleteUser` + "`" + ` brings the user back with everything. Then all that the user has is removed, and the address and the
-  identity can sign up again. A token that was issued after the deletion is good for ` + "`" + `undoDeleteUser` + "`" + ` and ` + "`" + `purgeDeletedUser` + "`" + ` only; everything else is
-  refused with USER_DELETED. Projects and scopes that have no other members are removed with the user.
+  is shown until the user is removed. The address stays taken. What the user shared stays readable. For 30 days, ` + "`" + `undoDeleteUser` + "`" + ` brings the user
+  back with everything. Then all that the user has is removed, and at last the address and the identity can sign up again. Removing takes minutes,
+  or some hours while others change what names the user. It waits for projects that use the user's files until they have given them up, and until
+  the addresses of the user's last uploads have expired and nothing can arrive there any more: about two hours after the last upload. If all other
+  members of a project or scope of the user are deleted, too, it waits until one is back or they are removed: up to 30 days longer. A token that
+  was issued after the deletion is good for ` + "`" + `undoDeleteUser` + "`" + ` and ` + "`" + `purgeDeletedUser` + "`" + ` only; everything else is refused with USER_DELETED. Projects
+  and scopes that have no other members are removed with the user.
   """
   deleteUser(input: DeleteUserInput!): DeleteUserPayload
   """

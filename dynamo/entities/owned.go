@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/users"
@@ -54,54 +53,40 @@ func (db Store) LastOwned(ctx context.Context, user entity.UserID, limit int) ([
 // ownedAtOnce is how many scopes are read together.
 const ownedAtOnce = 100
 
-// Others tells who is in a scope besides a user: of those with the highest role, who has been a member for longest inherits first.
+// Others tells who is in a scope besides a user: of those with the highest role, who has been a member for longest inherits first. It looks for an owner who is
+// present first, and then at nobody else.
 //
 // Index: primary. Key: _subject_key = taggie:Scope:<scope> AND begins_with(_predicate_key, member:0000000000000000:User:); PK = USER#<user_id> AND
-// SK = PROFILE of each. Cost: 1 Query and ⌈n/100⌉ BatchGetItem for n other members.
+// SK = PROFILE of each. Cost: 1 Query of 100, 200, 400, 500 … members, and 1 BatchGetItem for each 100 owners on them, until one is present; where none is,
+// ⌈n/100⌉ BatchGetItem more for n other members.
 func (db Store) Others(ctx context.Context, user entity.UserID, scope string) (users.Others[entity.Member], error) {
-	members, err := db.allMembers(ctx, scope, func(m entity.Member) bool { return m.User != user })
-	if err != nil {
-		return users.Others[entity.Member]{}, err
+	return db.membership(scope).Others(ctx, user)
+}
+
+// membership are the members of a scope.
+func (db Store) membership(scope string) users.Membership[entity.Member] {
+	rows := dynamo.Span{Table: dynamo.RelationshipEntries, PK: RelationKey(scopeMember(scope, "")).PK}
+	rows.Low, rows.High = dynamo.Prefixed(scopeMemberKey(scope, "").SK)
+	return users.Membership[entity.Member]{
+		DB: db.DB, Rows: rows, Decode: decodeScopeMember,
+		User:    func(m entity.Member) entity.UserID { return m.User },
+		Manages: func(m entity.Member) bool { return owners(m.Role) > 0 },
+		Before:  func(a, b entity.Member) int { return cmp.Or(cmp.Compare(b.Role, a.Role), a.AddedAt.Compare(b.AddedAt)) },
 	}
-	slices.SortStableFunc(members, func(a, b entity.Member) int { return cmp.Or(cmp.Compare(b.Role, a.Role), a.AddedAt.Compare(b.AddedAt)) })
-	return users.OthersOf(ctx, db.DB, members, func(m entity.Member) entity.UserID { return m.User }, func(m entity.Member) bool { return owners(m.Role) > 0 })
 }
 
-// allMembers reads those members of a scope that are wanted.
-func (db Store) allMembers(ctx context.Context, scope string, wanted func(entity.Member) bool) (all []entity.Member, err error) {
-	s := dynamo.Span{Table: dynamo.RelationshipEntries, PK: RelationKey(scopeMember(scope, "")).PK}
-	s.Low, s.High = dynamo.Prefixed(scopeMemberKey(scope, "").SK)
-	_, err = db.Query(ctx, s, func(row dynamo.Item) (bool, error) {
-		var m entity.Member
-		err := decodeScopeMember(row, &m)
-		if wanted(m) {
-			all = append(all, m)
-		}
-		return true, err
-	})
-	return all, err
-}
-
-// ownedByOthers are the conditions that a scope keeps an owner besides one who leaves or owns it no more: see [users.Store.Witness].
+// ownedByOthers are the conditions that a scope keeps an owner besides one who leaves or owns it no more: see [users.Membership.Witness].
 // [entity.ErrLastOwner] when it does not.
 func (db Store) ownedByOthers(ctx context.Context, scope string, leaving entity.UserID) ([]dynamo.Action, error) {
-	left, err := db.allMembers(ctx, scope, func(m entity.Member) bool { return owners(m.Role) > 0 && m.User != leaving })
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]entity.UserID, len(left))
-	for i, m := range left {
-		ids[i] = m.User
-	}
-	who, stays, found, err := users.Store{DB: db.DB}.Witness(ctx, ids, []entity.UserID{leaving}, errMemberChanged)
+	who, stays, found, err := db.membership(scope).Witness(ctx, []entity.UserID{leaving}, errMemberChanged)
 	switch {
 	case err != nil:
 		return nil, err
 	case !found:
 		return nil, entity.ErrLastOwner
 	}
-	owns := dynamo.Action{Table: dynamo.RelationshipEntries, Key: scopeMemberKey(scope, left[who].User)}
-	owns.Condition, owns.Names, owns.Values, owns.Failed = asMember(left[who])
+	owns := dynamo.Action{Table: dynamo.RelationshipEntries, Key: scopeMemberKey(scope, who.User)}
+	owns.Condition, owns.Names, owns.Values, owns.Failed = asMember(who)
 	return []dynamo.Action{stays, owns}, nil
 }
 

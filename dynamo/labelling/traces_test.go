@@ -16,6 +16,7 @@ import (
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/dynamotest"
+	"github.com/taggie/taggie/dynamo/entities"
 	"github.com/taggie/taggie/dynamo/keys"
 	truth "github.com/taggie/taggie/dynamo/labelling"
 	"github.com/taggie/taggie/dynamo/projects"
@@ -363,4 +364,32 @@ func TestALongOutboxIsErasedInPages(t *testing.T) {
 	for i, tr := range all {
 		assert.Equal(t, map[bool]user.ID{true: user.Erased, false: "stays"}[i%each == 0], tr.User)
 	}
+}
+
+// An effort that is left without its item, or never had one, names a user, too. The erasure meets it, and ends.
+func TestTracesOfEffortsWithoutItemsAreErased(t *testing.T) {
+	t.Parallel()
+	clock := storetest.NewClock()
+	db, _ := dynamotest.OpenDB(t, clock.Now)
+	d := newTraced(t, db, clock)
+	lone := d.efforts[0]
+	lone.EffortID.ID, lone.Item = uuid.NewString(), ""
+	require.NoError(t, db.Transact(t.Context(), []dynamo.Action{
+		{Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(projects.ItemID(d.items[0].ItemID)), Remove: true},
+		{Table: dynamo.EntitiesMaster, Key: entities.ShardedKey(projects.ItemID(d.items[1].ItemID)), Remove: true},
+		{Table: dynamo.EntitiesMaster, Item: projects.EffortRow(lone)},
+	}, idempotency.Key{}))
+
+	d.eraseBoth()
+	assert.Empty(t, d.traces(d.gone))
+	assert.Empty(t, d.traces(d.also))
+	found, errs := d.Projects.EffortsByID(t.Context(), []project.EffortID{d.efforts[0].EffortID, d.efforts[1].EffortID, lone.EffortID})
+	require.NoError(t, errsOf(errs))
+	gone, also := d.as(d.gone), d.as(d.also)
+	assert.Equal(t, []project.UserID{gone, gone, gone}, []project.UserID{found[0].User, found[1].User, found[2].User})
+	assert.Equal(t, also, found[1].Review.By)
+	lists, errs := d.Projects.ListEffortsOfMembers(t.Context(), []project.MemberEffortsRequest{(project.Member{Project: d.Project.ID, User: gone}).Efforts(page.Window{Limit: 20})})
+	require.NoError(t, errsOf(errs))
+	require.Len(t, lists[0].Items, 1, "the one that has its item")
+	assert.Equal(t, d.efforts[2].EffortID, lists[0].Items[0].EffortID)
 }

@@ -3,7 +3,6 @@ package projects
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/dynamo/entities"
@@ -55,56 +54,42 @@ func (db Store) LastManaged(ctx context.Context, user project.UserID, limit int)
 // managedAtOnce is how many projects are read together.
 const managedAtOnce = 100
 
-// Others tells who is in a project besides a user: who has been a member for longest inherits first. Those of a deleted project are its former members.
+// Others tells who is in a project besides a user: who has been a member for longest inherits first. Those of a deleted project are its former members. It looks
+// for a manager who is present first, and then at nobody else.
 //
 // Index: primary. Key: _subject_key = <project>:Project:<project> AND begins_with(_predicate_key, member:) or former:; PK = USER#<user_id> AND
-// SK = PROFILE of each. Cost: 1 Query and ⌈n/100⌉ BatchGetItem for n other members.
+// SK = PROFILE of each. Cost: 1 Query of 100, 200, 400, 500 … members, and 1 BatchGetItem for each 100 managers on them, until one is present; where none is,
+// ⌈n/100⌉ BatchGetItem more for n other members.
 func (db Store) Others(ctx context.Context, user project.UserID, p project.Project) (users.Others[project.Member], error) {
 	predicate := "member"
 	if p.Deletion.State != "" {
 		predicate = "former"
 	}
-	members, err := db.allMembers(ctx, p.ID, predicate, func(m project.Member) bool { return m.User != user })
-	if err != nil {
-		return users.Others[project.Member]{}, err
+	return db.membership(p.ID, predicate).Others(ctx, user)
+}
+
+// membership are the members, or former members, of a project.
+func (db Store) membership(id project.ID, predicate string) users.Membership[project.Member] {
+	return users.Membership[project.Member]{
+		DB: db.DB, Rows: LinksOf(ProjectID(id), predicate), Decode: DecodeProjectMember,
+		User:    func(m project.Member) project.UserID { return m.User },
+		Manages: func(m project.Member) bool { return managers(m) > 0 },
+		Before:  func(a, b project.Member) int { return a.AddedAt.Compare(b.AddedAt) },
 	}
-	slices.SortStableFunc(members, func(a, b project.Member) int { return a.AddedAt.Compare(b.AddedAt) })
-	return users.OthersOf(ctx, db.DB, members, func(m project.Member) project.UserID { return m.User }, func(m project.Member) bool { return managers(m) > 0 })
 }
 
-// allMembers reads those members, or former members, of a project that are wanted.
-func (db Store) allMembers(ctx context.Context, id project.ID, predicate string, wanted func(project.Member) bool) (all []project.Member, err error) {
-	_, err = db.Query(ctx, LinksOf(ProjectID(id), predicate), func(row dynamo.Item) (bool, error) {
-		var m project.Member
-		err := DecodeProjectMember(row, &m)
-		if m.User != "" && wanted(m) {
-			all = append(all, m)
-		}
-		return true, err
-	})
-	return all, err
-}
-
-// managedByOthers are the conditions that a project keeps a manager besides those who leave or manage it no more: see [users.Store.Witness].
+// managedByOthers are the conditions that a project keeps a manager besides those who leave or manage it no more: see [users.Membership.Witness].
 // [project.ErrLastManager] when it does not.
 func (db Store) managedByOthers(ctx context.Context, id project.ID, leaving ...project.UserID) ([]dynamo.Action, error) {
-	left, err := db.allMembers(ctx, id, "member", func(m project.Member) bool { return managers(m) > 0 && !slices.Contains(leaving, m.User) })
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]project.UserID, len(left))
-	for i, m := range left {
-		ids[i] = m.User
-	}
-	who, stays, found, err := users.Store{DB: db.DB}.Witness(ctx, ids, leaving, ErrStale)
+	who, stays, found, err := db.membership(id, "member").Witness(ctx, leaving, ErrStale)
 	switch {
 	case err != nil:
 		return nil, err
 	case !found:
 		return nil, db.unmanaged(ctx, id)
 	}
-	manages := dynamo.Action{Table: dynamo.RelationshipEntries, Key: ProjectMemberKey(id, left[who].User), Failed: stale}
-	sameMember(&manages, left[who])
+	manages := dynamo.Action{Table: dynamo.RelationshipEntries, Key: ProjectMemberKey(id, who.User), Failed: stale}
+	sameMember(&manages, who)
 	return []dynamo.Action{stays, manages}, nil
 }
 

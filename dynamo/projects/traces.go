@@ -91,11 +91,11 @@ func (db Store) EraseTraces(ctx context.Context, id user.ID, position string, ps
 }
 
 // eraseEffort puts a pseudonym in the place of who finished or reviewed something. The item gets another version with it: whoever has read both before reads
-// them again. Nothing happens when neither is the user any more.
+// them again. Nothing happens when neither is the user any more. An effort whose item is missing is in no list of the user afterwards, nor of the pseudonym.
 //
 // Index: primary. Key: <effort>/<project>:ProjectItemEffort~<shard>; <item>/<project>:ProjectItem~<shard> on condition of its version;
 // <project>:User:<user>/effort:… and /review:… of the user and of the pseudonym. Cost: 1 BatchGetItem, 1 TransactGetItems of 2 rows and 1 TransactWriteItems of
-// 2 to 6 rows; more when the item changes meanwhile.
+// 1 to 6 rows; more when the item changes meanwhile.
 func (db Store) eraseEffort(ctx context.Context, id project.EffortID, of, as user.ID) error {
 	ctx, cancel := dynamo.Within(ctx)
 	defer cancel()
@@ -104,24 +104,34 @@ func (db Store) eraseEffort(ctx context.Context, id project.EffortID, of, as use
 		if errs != nil && errs[0] != nil {
 			return unlessMissing(errs[0])
 		}
-		var before project.Effort
-		var item project.Item
-		read := db.TransactGet(ctx, []dynamo.Want{WantEffort(id, &before), WantItem(project.ItemID{Project: id.Project, ID: known[0].Item}, &item)})
-		if errors.Is(read[0], dynamo.ErrMissing) || errors.Is(read[1], dynamo.ErrMissing) { // what has no item goes soon, too
+		before, item, err := db.effortWithItem(ctx, known[0])
+		if err == nil {
+			err = db.Transact(ctx, effortOfAnother(before, item, of, as), idempotency.Key{})
+		}
+		if errors.Is(err, dynamo.ErrMissing) {
 			return nil
 		}
-		if err := errors.Join(read...); err != nil {
-			return err
-		}
-		err := db.Transact(ctx, effortOfAnother(before, item, of, as), idempotency.Key{})
 		if !errors.Is(err, dynamo.ErrMoved) || !db.Pause(ctx, idle) {
 			return err
 		}
 	}
 }
 
-// effortOfAnother is the change of an effort, and of what links to it; nothing where it does not name the user.
-func effortOfAnother(before project.Effort, item project.Item, of, as user.ID) []dynamo.Action {
+// effortWithItem reads an effort again, together with its item; nil when that is missing. [dynamo.ErrMissing] when the effort is.
+func (db Store) effortWithItem(ctx context.Context, known project.Effort) (e project.Effort, item *project.Item, err error) {
+	if known.Item == "" {
+		return known, nil, nil
+	}
+	item = new(project.Item)
+	read := db.TransactGet(ctx, []dynamo.Want{WantEffort(known.EffortID, &e), WantItem(project.ItemID{Project: known.Project, ID: known.Item}, item)})
+	if errors.Is(read[1], dynamo.ErrMissing) {
+		return e, nil, read[0]
+	}
+	return e, item, errors.Join(read...)
+}
+
+// effortOfAnother is the change of an effort, of its item if there is one, and of what links to the effort; nothing where it does not name the user.
+func effortOfAnother(before project.Effort, item *project.Item, of, as user.ID) []dynamo.Action {
 	after := before
 	t := dynamo.Trace{Key: entities.ShardedKey(EffortID(before.EffortID))}
 	if before.User == of {
@@ -133,19 +143,22 @@ func effortOfAnother(before project.Effort, item project.Item, of, as user.ID) [
 	if len(t.Attributes) == 0 {
 		return nil
 	}
-	actions := []dynamo.Action{t.Replacing(dynamo.EntitiesMaster, string(of), string(as)), nextVersion(item)}
+	actions := []dynamo.Action{t.Replacing(dynamo.EntitiesMaster, string(of), string(as))}
+	if item != nil {
+		actions = append(actions, nextVersion(*item))
+	}
 	if before.User != of {
 		return actions
 	}
 	from, to := EffortOf(UserIn(before.Project, before.User), before), EffortOf(UserIn(after.Project, after.User), after)
 	actions = append(actions, dynamo.Action{Table: dynamo.RelationshipEntries, Key: entities.RelationKey(from), Remove: true})
-	if before.RemovedAt.IsZero() { // those of removed items are their members' no longer
+	if item != nil && before.RemovedAt.IsZero() { // those of removed items are their members' no longer
 		actions = append(actions, dynamo.Action{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(to, after.FinishedAt, nil)})
 	}
 	if before.ToReview {
 		actions = append(actions, dynamo.Action{Table: dynamo.IndexEntries, Key: ReviewKey(before), Remove: true})
 	}
-	if after.AwaitsReview() {
+	if item != nil && after.AwaitsReview() {
 		actions = append(actions, dynamo.Action{Table: dynamo.IndexEntries, Item: ReviewRow(after)})
 	}
 	return actions

@@ -2,6 +2,7 @@ package users
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/taggie/taggie/dynamo"
@@ -51,61 +52,129 @@ func Stays(id user.ID, as Standing, failed error) dynamo.Action {
 	return inState(id, domain.Deleted, failed)
 }
 
-// Others are the other members of a project or scope, by what those of them can do who still count.
-type Others[M any] struct {
-	Heir    M    // the present member who comes first, in the order in which they inherit; the zero value for nobody
-	Managed bool // somebody who is present manages it
-	Awaited bool // somebody who is away manages it, and can be brought back
-
-	Until time.Time // from then on nobody is away any more, whether they manage it or not; zero where nobody is away
+// Membership says where the members of a project or scope are, and what is to be known of each of them.
+type Membership[M any] struct {
+	DB      *dynamo.DB
+	Rows    dynamo.Span
+	Decode  func(dynamo.Item, *M) error
+	User    func(M) user.ID // "" for a row that is no member
+	Manages func(M) bool
+	Before  func(a, b M) int // in which order they inherit
 }
 
-// Kept reports whether somebody manages it, or will when they are brought back.
-func (o Others[M]) Kept() bool { return o.Managed || o.Awaited }
-
-// OthersOf tells the members apart by how they stand, and which of them manage. The members come in the order in which they inherit.
-//
-// Index: primary. Key: as Standings. Cost: as Standings.
-func OthersOf[M any](ctx context.Context, db *dynamo.DB, members []M, id func(M) user.ID, manages func(M) bool) (o Others[M], err error) {
-	ids := make([]user.ID, len(members))
-	for i, m := range members {
-		ids[i] = id(m)
-	}
-	stand, until, err := Store{DB: db}.Standings(ctx, ids)
-	o.Until = until
-	for i := len(stand) - 1; i >= 0; i-- {
-		switch stand[i] {
-		case Present:
-			o.Heir = members[i]
-			o.Managed = o.Managed || manages(members[i])
-		case Away:
-			o.Awaited = o.Awaited || manages(members[i])
+// each hands over the members besides some, a page at a time, until it is told to stop.
+func (m Membership[M]) each(ctx context.Context, besides []user.ID, see func(some []M) (more bool, err error)) error {
+	for round := 0; ; round++ {
+		m.Rows.Limit = dynamo.Further(round, 0)
+		var some []M
+		next, err := m.DB.Query(ctx, m.Rows, func(row dynamo.Item) (bool, error) {
+			var one M
+			err := m.Decode(row, &one)
+			if id := m.User(one); id != "" && !slices.Contains(besides, id) {
+				some = append(some, one)
+			}
+			return true, err
+		})
+		if err != nil {
+			return err
 		}
+		if more, err := see(some); err != nil || !more || next == nil {
+			return err
+		}
+		m.Rows.Start = next
+	}
+}
+
+// standings are those of some members.
+func (m Membership[M]) standings(ctx context.Context, some []M) (stand []Standing, until time.Time, err error) {
+	ids := make([]user.ID, len(some))
+	for i, one := range some {
+		ids[i] = m.User(one)
+	}
+	return Store{DB: m.DB}.Standings(ctx, ids)
+}
+
+// managers divides members by whether they manage.
+func (m Membership[M]) managers(some []M) (managers, others []M) {
+	for _, one := range some {
+		if m.Manages(one) {
+			managers = append(managers, one)
+		} else {
+			others = append(others, one)
+		}
+	}
+	return managers, others
+}
+
+// Others are the other members of a project or scope, by what those of them can do who still count.
+type Others[M any] struct {
+	Managed bool // somebody who is present manages it: then nothing else is known
+
+	Heir    M         // the present member who comes first, in the order in which they inherit; the zero value for nobody
+	Awaited bool      // somebody who is away manages it, and can be brought back
+	Until   time.Time // from then on nobody is away any more, whether they manage it or not; zero where nobody is away
+}
+
+// Others tells the members besides a user apart by how they stand, and which of them manage. It stops at the first page with a manager who is present.
+//
+// Index: that of the members. Key: as Rows, and as Standings. Cost: 1 Query of 100, 200, 400, 500 … members, and 1 BatchGetItem for each 100 managers on them,
+// until one is present; where none is, ⌈n/100⌉ BatchGetItem more for n other members.
+func (m Membership[M]) Others(ctx context.Context, besides user.ID) (o Others[M], err error) {
+	var rest []M
+	err = m.each(ctx, []user.ID{besides}, func(some []M) (bool, error) {
+		managers, others := m.managers(some)
+		rest = append(rest, others...)
+		stand, until, err := m.standings(ctx, managers)
+		o.note(until)
+		for i := range stand {
+			o.Managed = o.Managed || stand[i] == Present
+			o.Awaited = o.Awaited || stand[i] == Away
+		}
+		return !o.Managed, err
+	})
+	if err != nil || o.Managed {
+		return Others[M]{Managed: o.Managed}, err
+	}
+	slices.SortStableFunc(rest, m.Before)
+	stand, until, err := m.standings(ctx, rest)
+	o.note(until)
+	if first := slices.Index(stand, Present); first >= 0 {
+		o.Heir = rest[first]
 	}
 	return o, err
 }
 
+// note takes the later of two instants.
+func (o *Others[M]) note(until time.Time) {
+	if until.After(o.Until) {
+		o.Until = until
+	}
+}
+
 // Witness returns the condition that somebody else still manages a project or scope when some leave it or manage it no more, and who that is: one who is
-// present, or, if those who leave are gone, one who is away. It finds nobody where no manager is left.
+// present, or, if those who leave are gone, one who is away. It finds nobody where no manager is left. It stops at the first page with a manager who is present.
 //
-// Index: primary. Key: as Standings. Cost: as Standings.
-func (db Store) Witness(ctx context.Context, managers, leaving []user.ID, failed error) (who int, stays dynamo.Action, found bool, err error) {
-	stand, _, err := db.Standings(ctx, append(append([]user.ID{}, managers...), leaving...))
-	if err != nil {
-		return 0, dynamo.Action{}, false, err
-	}
-	least := Away
-	for _, s := range stand[len(managers):] {
-		if s != Gone {
-			least = Present
-		}
-	}
-	for as := Present; as >= least; as-- {
-		for i := range managers {
-			if stand[i] == as {
-				return i, Stays(managers[i], as, failed), true, nil
+// Index: that of the members. Key: as Rows, and as Standings. Cost: 1 Query of 100, 200, 400, 500 … members, and 1 BatchGetItem for each 100 managers on them,
+// until one is present; where the managers are away, 1 BatchGetItem more.
+func (m Membership[M]) Witness(ctx context.Context, leaving []user.ID, failed error) (who M, stays dynamo.Action, found bool, err error) {
+	best := Gone
+	if err := m.each(ctx, leaving, func(some []M) (bool, error) {
+		managers, _ := m.managers(some)
+		stand, _, err := m.standings(ctx, managers)
+		for i := range stand {
+			if stand[i] > best {
+				best, who = stand[i], managers[i]
 			}
 		}
+		return best < Present, err
+	}); err != nil || best == Gone {
+		return who, stays, false, err
 	}
-	return 0, dynamo.Action{}, false, nil
+	if best == Away {
+		stand, _, err := Store{DB: m.DB}.Standings(ctx, leaving)
+		if err != nil || slices.Max(stand) > Gone {
+			return who, stays, false, err
+		}
+	}
+	return who, Stays(m.User(who), best, failed), true, nil
 }

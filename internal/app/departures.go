@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/taggie/taggie/dynamo"
@@ -154,52 +155,71 @@ func (d departure) eraseScores(ctx context.Context, id user.ID, _ string) (strin
 	return goOn(len(all.Items), removed == 0 && len(all.Items) > 0) // what is gone is listed for a moment
 }
 
-// eraseItems removes items and uploads with their files. Those that projects use are withdrawn first; a task ends these uses.
-func (d departure) eraseItems(ctx context.Context, id user.ID, _ string) (string, error) {
+// The steps of the erasure of items. A position is a step, and where in the list it goes on.
+const (
+	itemsWithdrawn = "" // each item is removed, or withdrawn from the projects that use it
+	itemsAwaited   = "awaited"
+)
+
+// eraseItems removes items and uploads with their files, a page at a time. Those that projects use are withdrawn first, and tasks end these uses side by side. Then
+// it goes through the list once more, and waits at each page until nobody uses what is on it.
+func (d departure) eraseItems(ctx context.Context, id user.ID, position string) (string, error) {
 	ctx = d.as(ctx, id)
-	for w := (page.Window{Limit: page.Max}); ; {
-		all, err := domain.First(d.items.ListItems(ctx, []score.ItemsRequest{{Of: score.Ref{Owner: id}, Window: w}}))
-		if err != nil {
-			return "", err
-		}
-		for _, i := range all.Items {
-			if err := d.eraseItem(ctx, i); err != nil {
-				return "", err
-			}
-		}
-		if !all.More || len(all.Positions) == 0 {
-			break
-		}
-		w.From = all.Positions[len(all.Positions)-1]
-	}
-	uploads, err := d.library.OpenUploads(ctx, id)
+	step, from, _ := strings.Cut(position, " ")
+	all, err := domain.First(d.items.ListItems(ctx, []score.ItemsRequest{{Of: score.Ref{Owner: id}, Window: page.Window{From: from, Limit: page.Max}}}))
 	if err != nil {
 		return "", err
 	}
-	for _, ref := range uploads {
-		if err := domain.IgnoreMissing(d.items.Abort(ctx, score.AbortUpload{Upload: ref})); err != nil {
+	waits := false
+	for _, i := range all.Items {
+		used, err := d.eraseItem(ctx, i)
+		if err != nil {
 			return "", err
 		}
+		waits = waits || used
+	}
+	switch {
+	case waits && step == itemsAwaited:
+		return position, later()
+	case all.More && len(all.Positions) > 0:
+		return step + " " + all.Positions[len(all.Positions)-1], nil
+	case step == itemsWithdrawn:
+		return itemsAwaited, d.eraseUploads(ctx, id)
 	}
 	left, err := d.library.EraseOwner(ctx, id)
 	if err == nil && left {
-		err = later()
+		return itemsAwaited, later() // hardly anything is listed by now
 	}
 	return "", err
 }
 
-func (d departure) eraseItem(ctx context.Context, i score.Item) error {
-	if i.Refs == 0 {
-		err := domain.IgnoreMissing(d.items.Delete(ctx, score.DeleteItem{Item: i.ItemRef}))
-		if _, used := errors.AsType[*score.ItemInUse](err); !used {
+// eraseUploads removes uploads that are not completed.
+func (d departure) eraseUploads(ctx context.Context, id user.ID) error {
+	uploads, err := d.library.OpenUploads(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, ref := range uploads {
+		if err := domain.IgnoreMissing(d.items.Abort(ctx, score.AbortUpload{Upload: ref})); err != nil {
 			return err
 		}
 	}
-	if !i.Withdrawn.IsZero() {
-		return nil
+	return nil
+}
+
+// eraseItem removes an item, or withdraws it while somebody uses it. It reports whether it is still there.
+func (d departure) eraseItem(ctx context.Context, i score.Item) (used bool, err error) {
+	if i.Refs == 0 {
+		err := domain.IgnoreMissing(d.items.Delete(ctx, score.DeleteItem{Item: i.ItemRef}))
+		if _, used := errors.AsType[*score.ItemInUse](err); !used {
+			return false, err
+		}
 	}
-	_, err := d.items.Withdraw(ctx, score.WithdrawItem{Item: i.ItemRef})
-	return domain.IgnoreMissing(err)
+	if !i.Withdrawn.IsZero() {
+		return true, nil
+	}
+	_, err = d.items.Withdraw(ctx, score.WithdrawItem{Item: i.ItemRef})
+	return err == nil, domain.IgnoreMissing(err)
 }
 
 // eraseScopes takes a user out of all scopes. A scope without an owner who is left is removed, unless members are: then one of them becomes the owner. It waits
