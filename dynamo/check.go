@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -21,7 +22,29 @@ type RowKind struct {
 	Is    func(Key) bool
 	// Needs returns what the row needs. Its error says why the row cannot be read. It must not keep item.
 	Needs func(key Key, item Item) ([]Need, error)
+	Mend  Mend // what mends a row that lacks something of which no [Need] says it
 }
+
+// Mend is what an operator does about a finding: a command, or a step. It goes on behind "to mend it, ".
+type Mend string
+
+// What mends most findings. Where to read more: "Check the data" in docs/operating.md.
+const (
+	// Restore mends what its owner cannot make again.
+	Restore Mend = "restore a backup that passes (`taggie restore`, or point-in-time recovery on AWS)"
+	// Remake mends what its owner can make again.
+	Remake Mend = Restore + ", or let the owner delete it and make it again"
+	// Return mends what lacks an object.
+	Return Mend = "bring back the version of the object in the bucket, or " + Remake
+	// Upgrade mends what a newer version wrote.
+	Upgrade Mend = "use the version of Taggie that wrote it"
+	// Rewrite mends what cannot be read.
+	Rewrite Mend = "let the program that wrote it write it again, or " + Restore
+	// Remove mends an object to which no row points.
+	Remove Mend = "run the check again, and delete the object if it is still there (`aws s3 rm`, or its file if the S3 is embedded)"
+	// Repeat mends findings that are not listed.
+	Repeat Mend = "mend those above and run the check again"
+)
 
 // Need is what a row needs: another row, or an object.
 type Need struct {
@@ -34,6 +57,7 @@ type Need struct {
 	// Object is the key of an object of Size bytes that is needed instead of a row; 0 for an object of any size.
 	Object string
 	Size   int64
+	Mend   Mend // what mends a row that lacks it; "" for what its kind says
 }
 
 // Misfit is a row that lacks what it needs.
@@ -43,6 +67,18 @@ type Misfit struct {
 	Kind  string
 	Lacks []string // what it needs and lacks; empty for a row that cannot be read
 	Err   error    // why it cannot be read
+	Mends []Mend   // what mends what it lacks, each once
+}
+
+// ToMend returns what mends the row: what all it lacks needs, or that it can be read.
+func (m Misfit) ToMend() []Mend {
+	switch {
+	case fault.Is(m.Err, fault.Outdated):
+		return []Mend{Upgrade}
+	case m.Err != nil:
+		return []Mend{Rewrite}
+	}
+	return m.Mends
 }
 
 // Checking walks all rows of all tables, and looks whether each has what it needs.
@@ -216,6 +252,9 @@ func (c Checking) lacking(ctx context.Context, rows []checkedRow) ([]Misfit, err
 			}
 			if !(*of)[0] {
 				m.Lacks = append(m.Lacks, n.What)
+				if mend := cmp.Or(n.Mend, r.kind.Mend); !slices.Contains(m.Mends, mend) {
+					m.Mends = append(m.Mends, mend)
+				}
 			}
 			*of = (*of)[1:]
 		}

@@ -129,7 +129,7 @@ func (db Store) ChangeArchive(ctx context.Context, before, after archive.Archive
 
 // Kinds are the kinds of rows of archives.
 func Kinds() []dynamo.RowKind {
-	return []dynamo.RowKind{{Name: "an archive", Table: dynamo.NotesTable, Is: dynamo.KeyBegins(keys.UserPrefix, keys.ArchivePrefix), Needs: func(key dynamo.Key, _ dynamo.Item) ([]dynamo.Need, error) {
+	return []dynamo.RowKind{{Name: "an archive", Table: dynamo.NotesTable, Mend: dynamo.Restore, Is: dynamo.KeyBegins(keys.UserPrefix, keys.ArchivePrefix), Needs: func(key dynamo.Key, _ dynamo.Item) ([]dynamo.Need, error) {
 		return []dynamo.Need{{What: "its user", Table: dynamo.NotesTable, Key: dynamo.Key{PK: key.PK, SK: keys.ProfileSK}}}, nil
 	}}}
 }

@@ -15,10 +15,10 @@ func Kinds(except ...func(dynamo.Key) bool) []dynamo.RowKind {
 		return !slices.ContainsFunc(except, func(is func(dynamo.Key) bool) bool { return is(k) })
 	}
 	return []dynamo.RowKind{
-		{Name: "an entity", Table: dynamo.EntitiesMaster, Is: isEntity, Needs: NeedsOfEntity},
-		{Name: "an entry of an index", Table: dynamo.IndexEntries, Is: any, Needs: needsOfEntry},
-		{Name: "a relation", Table: dynamo.RelationshipEntries, Is: isRelation, Needs: needsOfRelation},
-		{Name: "a member of a scope", Table: dynamo.RelationshipEntries, Is: dynamo.KeyBegins(keys.SubjectKey(OurScope, "Scope", ""), "member:"), Needs: needsOfScopeMember},
+		{Name: "an entity", Table: dynamo.EntitiesMaster, Is: isEntity, Needs: NeedsOfEntity, Mend: dynamo.Remake},
+		{Name: "an entry of an index", Table: dynamo.IndexEntries, Is: any, Needs: needsOfEntry, Mend: dynamo.Restore},
+		{Name: "a relation", Table: dynamo.RelationshipEntries, Is: isRelation, Needs: needsOfRelation, Mend: dynamo.Remake},
+		{Name: "a member of a scope", Table: dynamo.RelationshipEntries, Is: dynamo.KeyBegins(keys.SubjectKey(OurScope, "Scope", ""), "member:"), Needs: needsOfScopeMember, Mend: dynamo.Restore},
 	}
 }
 

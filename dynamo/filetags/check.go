@@ -14,10 +14,10 @@ import (
 // Kinds are the kinds of rows of tags on items.
 func Kinds() []dynamo.RowKind {
 	return []dynamo.RowKind{
-		{Name: "the tags of an author on an item", Table: dynamo.TagsTable, Is: dynamo.KeyBegins(keys.FileIDPrefix, ""), Needs: needsOfSet},
-		{Name: "what others see of the tags on an item", Table: dynamo.TagsTable, Is: dynamo.KeyBegins(keys.PublicFileID(""), ""), Needs: needsOfPublic},
-		{Name: "a tag by which a file is found in a project", Table: dynamo.TagsTable, Is: dynamo.KeyBegins(keys.ProjectFilePrefix, ""), Needs: needsOfPlaced},
-		{Name: "a tag that is searched", Table: dynamo.TagsTable, Needs: needsOfFound, Is: func(k dynamo.Key) bool {
+		{Name: "the tags of an author on an item", Table: dynamo.TagsTable, Is: dynamo.KeyBegins(keys.FileIDPrefix, ""), Needs: needsOfSet, Mend: dynamo.Remake},
+		{Name: "what others see of the tags on an item", Table: dynamo.TagsTable, Is: dynamo.KeyBegins(keys.PublicFileID(""), ""), Needs: needsOfPublic, Mend: dynamo.Restore},
+		{Name: "a tag by which a file is found in a project", Table: dynamo.TagsTable, Is: dynamo.KeyBegins(keys.ProjectFilePrefix, ""), Needs: needsOfPlaced, Mend: dynamo.Restore},
+		{Name: "a tag that is searched", Table: dynamo.TagsTable, Needs: needsOfFound, Mend: dynamo.Restore, Is: func(k dynamo.Key) bool {
 			return !strings.HasPrefix(k.PK, "~") && !strings.HasPrefix(k.PK, keys.FileIDPrefix)
 		}},
 	}
@@ -54,6 +54,9 @@ func needsOfFound(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
 	return theSet(f.Key), nil
 }
 
+// rebuildTags makes the tags right by which files are found in projects that use them.
+const rebuildTags dynamo.Mend = "run `taggie rebuild --tags`"
+
 // needsOfPlaced is the set that has the tag where everybody sees it who may read the item, and that the project uses the item.
 func needsOfPlaced(key dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
 	var f foundTag
@@ -65,7 +68,7 @@ func needsOfPlaced(key dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
 		return nil, errors.New("the key is not that of a tag in a project")
 	}
 	return []dynamo.Need{
-		{What: "the tag among those of the author", Table: dynamo.TagsTable, Key: tagSetKey(f.Key), Holds: func(row dynamo.Item) bool {
+		{What: "the tag among those of the author", Table: dynamo.TagsTable, Key: tagSetKey(f.Key), Mend: rebuildTags, Holds: func(row dynamo.Item) bool {
 			var s filetag.Set
 			return decodeTagSet(row, &s) == nil && slices.Contains(s.Found(), f.Value)
 		}},

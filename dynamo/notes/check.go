@@ -8,17 +8,17 @@ import (
 
 // Kinds are the kinds of rows of notes. Rows of another program need nothing: it keeps neither locators nor tombstones.
 func Kinds() []dynamo.RowKind {
-	kind := func(name, partition, sort string, needs func(dynamo.Key, dynamo.Item) ([]dynamo.Need, error)) dynamo.RowKind {
-		return dynamo.RowKind{Name: name, Table: dynamo.NotesTable, Is: dynamo.KeyBegins(partition, sort), Needs: needs}
+	kind := func(mend dynamo.Mend, name, partition, sort string, needs func(dynamo.Key, dynamo.Item) ([]dynamo.Need, error)) dynamo.RowKind {
+		return dynamo.RowKind{Name: name, Table: dynamo.NotesTable, Is: dynamo.KeyBegins(partition, sort), Needs: needs, Mend: mend}
 	}
 	return []dynamo.RowKind{
-		kind("a note", keys.UserPrefix, keys.NotePrefix, needsOfNote),
-		kind("a deleted note", keys.UserPrefix, keys.TombstonePrefix, needsOfTombstone),
-		kind("the locator of a note", keys.NotePrefix, keys.LocatorSK, needsOfLocator),
-		kind("a note among those of a tag", keys.UserPrefix, keys.TagRowPrefix, needsOfTagged),
-		kind("a share", keys.UserPrefix, keys.SharedPrefix, needsOfShare),
-		kind("a version of a note", keys.NoteHistoryPrefix, keys.VersionPrefix, needsOfVersion),
-		kind("the order to remove a deleted note", keys.CleanupPrefix, keys.NotePrefix, needsOfCleanup),
+		kind(dynamo.Remake, "a note", keys.UserPrefix, keys.NotePrefix, needsOfNote),
+		kind(dynamo.Restore, "a deleted note", keys.UserPrefix, keys.TombstonePrefix, needsOfTombstone),
+		kind(dynamo.Restore, "the locator of a note", keys.NotePrefix, keys.LocatorSK, needsOfLocator),
+		kind(dynamo.Restore, "a note among those of a tag", keys.UserPrefix, keys.TagRowPrefix, needsOfTagged),
+		kind(dynamo.Restore, "a share", keys.UserPrefix, keys.SharedPrefix, needsOfShare),
+		kind(dynamo.Restore, "a version of a note", keys.NoteHistoryPrefix, keys.VersionPrefix, needsOfVersion),
+		kind(dynamo.Restore, "the order to remove a deleted note", keys.CleanupPrefix, keys.NotePrefix, needsOfCleanup),
 	}
 }
 

@@ -12,10 +12,10 @@ import (
 // Kinds are the kinds of rows that only projects have; their entities are those of [entities.Kinds], except items.
 func Kinds() []dynamo.RowKind {
 	return []dynamo.RowKind{
-		{Name: "an item of a project", Table: dynamo.EntitiesMaster, Is: IsItem, Needs: needsOfItem},
-		{Name: "a member of a project", Table: dynamo.RelationshipEntries, Needs: needsOfMember, Is: linkOfProject("member:")},
-		{Name: "an invitation to a project", Table: dynamo.RelationshipEntries, Needs: needsOfInvitation, Is: linkOfProject("invitation:")},
-		{Name: "a project of a user", Table: dynamo.RelationshipEntries, Is: dynamo.KeyBegins(keys.SubjectKey(entities.OurScope, "User", ""), "project:"), Needs: needsOfMembership},
+		{Name: "an item of a project", Table: dynamo.EntitiesMaster, Is: IsItem, Needs: needsOfItem, Mend: dynamo.Remake},
+		{Name: "a member of a project", Table: dynamo.RelationshipEntries, Needs: needsOfMember, Is: linkOfProject("member:"), Mend: dynamo.Restore},
+		{Name: "an invitation to a project", Table: dynamo.RelationshipEntries, Needs: needsOfInvitation, Is: linkOfProject("invitation:"), Mend: dynamo.Restore},
+		{Name: "a project of a user", Table: dynamo.RelationshipEntries, Is: dynamo.KeyBegins(keys.SubjectKey(entities.OurScope, "User", ""), "project:"), Needs: needsOfMembership, Mend: dynamo.Restore},
 	}
 }
 
@@ -33,6 +33,9 @@ func IsItem(k dynamo.Key) bool {
 	return len(parts) == 2 && k == entities.ShardedKey(ItemID(project.ItemID{Project: project.ID(parts[0]), ID: k.PK}))
 }
 
+// rebuildItems puts items where they are found by their names.
+const rebuildItems dynamo.Mend = "run `taggie rebuild --items`"
+
 // needsOfItem are those of an entity, and that the item is where it is found by its name.
 func needsOfItem(k dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
 	needs, err := entities.NeedsOfEntity(k, item)
@@ -44,7 +47,7 @@ func needsOfItem(k dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
 		return nil, err
 	}
 	if readPlace(item) != placeOf(i) {
-		needs = append(needs, dynamo.Need{What: "its right place by name"})
+		needs = append(needs, dynamo.Need{What: "its right place by name", Mend: rebuildItems})
 	}
 	return needs, nil
 }

@@ -12,19 +12,19 @@ import (
 
 // Kinds are the kinds of rows of scores, and of items. A row as the source document has it need not have those that Taggie keeps beside its own.
 func Kinds() []dynamo.RowKind {
-	kind := func(name, partition, sort string, needs func(dynamo.Key, dynamo.Item) ([]dynamo.Need, error)) dynamo.RowKind {
-		return dynamo.RowKind{Name: name, Table: dynamo.ScoresTable, Is: dynamo.KeyBegins(partition, sort), Needs: needs}
+	kind := func(mend dynamo.Mend, name, partition, sort string, needs func(dynamo.Key, dynamo.Item) ([]dynamo.Need, error)) dynamo.RowKind {
+		return dynamo.RowKind{Name: name, Table: dynamo.ScoresTable, Is: dynamo.KeyBegins(partition, sort), Needs: needs, Mend: mend}
 	}
-	items := kind("an item", keys.ItemsPrefixOfAll, "", needsOfItem)
+	items := kind(dynamo.Remake, "an item", keys.ItemsPrefixOfAll, "", needsOfItem)
 	items.Is = func(k dynamo.Key) bool {
 		return strings.HasPrefix(k.PK, keys.ItemsPrefixOfAll) && len(k.SK) == 2*keys.IDWidth
 	}
 	return []dynamo.RowKind{
-		kind("a score", keys.ScoresPrefixOfAll, keys.ScorePrefix, needsOfScore),
-		kind("a score among the public ones", keys.ScoresPrefixOfAll, keys.PublicScorePrefix, needsOfPublicScore),
-		kind("a score that a user keeps", keys.ScoresPrefixOfAll, keys.KeptPrefix, needsOfKept),
-		kind("the place of a score that a user keeps", keys.ScoresPrefixOfAll, keys.KeptAtPrefix, needsOfKeptAt),
-		kind("a snapshot", keys.ScoresPrefixOfAll, keys.SnapshotPrefix, needsOfSnapshot),
+		kind(dynamo.Remake, "a score", keys.ScoresPrefixOfAll, keys.ScorePrefix, needsOfScore),
+		kind(dynamo.Restore, "a score among the public ones", keys.ScoresPrefixOfAll, keys.PublicScorePrefix, needsOfPublicScore),
+		kind(dynamo.Restore, "a score that a user keeps", keys.ScoresPrefixOfAll, keys.KeptPrefix, needsOfKept),
+		kind(dynamo.Restore, "the place of a score that a user keeps", keys.ScoresPrefixOfAll, keys.KeptAtPrefix, needsOfKeptAt),
+		kind(dynamo.Remake, "a snapshot", keys.ScoresPrefixOfAll, keys.SnapshotPrefix, needsOfSnapshot),
 		items,
 	}
 }
@@ -51,11 +51,15 @@ func needsOfScore(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
 	return needs, nil
 }
 
+// rebuildScores puts public scores where they are found by their titles.
+const rebuildScores dynamo.Mend = "run `taggie rebuild --scores`"
+
 // needsOfPublicScore is the score, and that this has its place where it is found by its title. That of another program need not have one.
 func needsOfPublicScore(key dynamo.Key, _ dynamo.Item) ([]dynamo.Need, error) {
 	ref, _, err := refOf(key, keys.PublicScorePrefix, 0)
 	its := dynamo.Need{What: "its score", Table: dynamo.ScoresTable, Key: ScoreKey(ref)}
 	found := its
+	found.Mend = rebuildScores
 	found.What, found.Holds = "the place of its title in scores_by_title", func(row dynamo.Item) bool {
 		var s score.Score
 		if decodeScore(row, &s) != nil || s.Access != score.Public || s.Version == dynamo.FirstVersion && dynamo.TextOf(row, "_attempt") == "" {
@@ -98,7 +102,7 @@ func needsOfSnapshot(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
 	needs := []dynamo.Need{{What: "its score", Table: dynamo.ScoresTable, Key: ScoreKey(s.Score)}}
 	if s.Version > 0 { // it is not another program's
 		needs = append(needs, dynamo.Need{What: "the row of its name", Table: dynamo.ScoresTable, Key: snapshotNameKey(s.Score, s.Name)},
-			dynamo.Need{What: "its content", Object: score.SnapshotKey(s.SnapshotID)})
+			dynamo.Need{What: "its content", Object: score.SnapshotKey(s.SnapshotID), Mend: dynamo.Return})
 	}
 	return needs, nil
 }
@@ -108,9 +112,9 @@ func needsOfItem(_ dynamo.Key, row dynamo.Item) ([]dynamo.Need, error) {
 	if err := decodeScoreItem(row, &i); err != nil || i.Object == "" {
 		return nil, err
 	}
-	needs := []dynamo.Need{{What: "its file", Object: i.Object, Size: i.Size}}
+	needs := []dynamo.Need{{What: "its file", Object: i.Object, Size: i.Size, Mend: dynamo.Return}}
 	if t := i.Thumbnail; t.Object != "" {
-		needs = append(needs, dynamo.Need{What: "its thumbnail", Object: t.Object, Size: t.Size})
+		needs = append(needs, dynamo.Need{What: "its thumbnail", Object: t.Object, Size: t.Size, Mend: dynamo.Return})
 	}
 	return needs, nil
 }

@@ -120,6 +120,7 @@ func TestACheckLooksAtThePlacesOfPublicScores(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	assert.Equal(t, []string{"the place of its title in scores_by_title"}, found[0].Lacks)
+	assert.Equal(t, []dynamo.Mend{"run `taggie rebuild --scores`"}, found[0].ToMend())
 	_, err = scores.Store{DB: db}.IndexScores(t.Context())
 	require.NoError(t, err)
 	found, _, err = check.Walk(t.Context())

@@ -9,10 +9,10 @@ import (
 // Kinds are the kinds of rows of users.
 func Kinds() []dynamo.RowKind {
 	return []dynamo.RowKind{
-		{Name: "a user", Table: dynamo.NotesTable, Is: func(k dynamo.Key) bool { return k.SK == keys.ProfileSK }, Needs: needsOfProfile},
-		{Name: "the lock of an address", Table: dynamo.NotesTable, Is: func(k dynamo.Key) bool { return k.SK == keys.UniqueEmailsSK }, Needs: needsUser},
-		{Name: "an identity", Table: dynamo.NotesTable, Is: dynamo.KeyBegins(keys.SubjectPrefix, keys.SubjectSK), Needs: needsUser},
-		{Name: "that a user is deleted", Table: dynamo.NotesTable, Is: func(k dynamo.Key) bool { return k.SK == keys.RevokedSK }, Needs: needsOfAccess},
+		{Name: "a user", Table: dynamo.NotesTable, Is: func(k dynamo.Key) bool { return k.SK == keys.ProfileSK }, Needs: needsOfProfile, Mend: dynamo.Restore},
+		{Name: "the lock of an address", Table: dynamo.NotesTable, Is: func(k dynamo.Key) bool { return k.SK == keys.UniqueEmailsSK }, Needs: needsUser, Mend: dynamo.Restore},
+		{Name: "an identity", Table: dynamo.NotesTable, Is: dynamo.KeyBegins(keys.SubjectPrefix, keys.SubjectSK), Needs: needsUser, Mend: dynamo.Restore},
+		{Name: "that a user is deleted", Table: dynamo.NotesTable, Is: func(k dynamo.Key) bool { return k.SK == keys.RevokedSK }, Needs: needsOfAccess, Mend: dynamo.Restore},
 	}
 }
 

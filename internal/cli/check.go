@@ -10,6 +10,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/taggie/taggie/dynamo"
 	"github.com/taggie/taggie/internal/app"
 	"github.com/taggie/taggie/internal/fault"
 )
@@ -19,10 +20,10 @@ type CheckCommand struct{}
 
 // Help says what is read, and what is not.
 func (CheckCommand) Help() string {
-	return "It reads all rows and lists all objects, and says which do not fit together. It changes nothing. A server may be running. Queues and statistics are not read: `taggie rebuild` makes them from the rows."
+	return "It reads all rows and lists all objects, and says which do not fit together, and what mends them. It changes nothing. A server may be running. Queues and statistics are not read: `taggie rebuild` makes them from the rows."
 }
 
-// Run prints what does not fit together, one line each, and then how much was looked at. It fails when something does not fit.
+// Run prints what does not fit together, one line each with what mends it, and then how much was looked at. It fails when something does not fit.
 func (CheckCommand) Run(ctx context.Context, t *Terminal) error {
 	return withStores(ctx, t, func(s *app.Stores) error {
 		bar := newBar(t.Stderr, "Looking at rows and objects", progressbar.OptionShowCount())
@@ -40,6 +41,15 @@ func reason(err error) string {
 	return err.Error()
 }
 
+// steps are what is to be done about a finding, one after another.
+func steps(mends ...dynamo.Mend) string {
+	all := make([]string, len(mends))
+	for i, m := range mends {
+		all[i] = string(m)
+	}
+	return strings.Join(all, "; and ")
+}
+
 // printCheck prints what was found, also if the check has ended early.
 func printCheck(w io.Writer, c app.DataCheck, ended error) error {
 	for _, m := range c.Misfits {
@@ -47,16 +57,16 @@ func printCheck(w io.Writer, c app.DataCheck, ended error) error {
 		if m.Err != nil {
 			why = "cannot be read: " + reason(m.Err)
 		}
-		_, _ = fmt.Fprintf(w, "PROBLEM  %s %q %q: %s %s\n", m.Table, m.Key.PK, m.Key.SK, m.Kind, why)
+		_, _ = fmt.Fprintf(w, "PROBLEM  %s %q %q: %s %s; to mend it, %s\n", m.Table, m.Key.PK, m.Key.SK, m.Kind, why, steps(m.ToMend()...))
 	}
 	for _, o := range c.Leftovers {
-		_, _ = fmt.Fprintf(w, "LEFT     %s: no row points to it (%d bytes of %s)\n", o.Key, o.Size, o.Modified.Format(time.RFC3339))
+		_, _ = fmt.Fprintf(w, "LEFT     %s: no row points to it (%d bytes of %s); to mend it, %s\n", o.Key, o.Size, o.Modified.Format(time.RFC3339), steps(dynamo.Remove))
 	}
 	if c.Further > 0 {
-		_, _ = fmt.Fprintf(w, "PROBLEM  %d more rows lack something\n", c.Further)
+		_, _ = fmt.Fprintf(w, "PROBLEM  %d more rows lack something; to mend them, %s\n", c.Further, steps(dynamo.Repeat))
 	}
 	if c.More > 0 {
-		_, _ = fmt.Fprintf(w, "LEFT     %d more\n", c.More)
+		_, _ = fmt.Fprintf(w, "LEFT     %d more; to mend them, %s\n", c.More, steps(dynamo.Repeat))
 	}
 	_, err := fmt.Fprintf(w, "Looked at %d rows and %d objects. %d rows need nothing that is checked. %d objects are not Taggie's, and %d are too young to be left over.\n", c.Rows, c.Objects, c.Unknown, c.Others, c.Young)
 	if err == nil && c.Working && len(c.Misfits) > 0 {

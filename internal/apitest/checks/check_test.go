@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -22,6 +24,7 @@ import (
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/internal/apitest"
 	"github.com/taggie/taggie/internal/app"
+	"github.com/taggie/taggie/internal/cli"
 	"github.com/taggie/taggie/internal/score"
 )
 
@@ -114,6 +117,7 @@ func TestACheckMissesWhateverARowNeeds(t *testing.T) {
 						require.NoError(t, err)
 						require.Len(t, m, 1, name)
 						assert.Contains(t, m[0].Lacks, need.What, name)
+						mendable(t, m[0])
 					})
 				}
 			}
@@ -128,6 +132,23 @@ func TestACheckMissesWhateverARowNeeds(t *testing.T) {
 		assert.True(t, seen, "the data has no row that is %s and needs something", name)
 	}
 	assert.Empty(t, checked(t, stores(s)).Misfits, "all was put back")
+}
+
+// mendable demands steps that mend what was found. The commands among them exist.
+func mendable(t *testing.T, m dynamo.Misfit) {
+	t.Helper()
+	assert.NotEmpty(t, m.ToMend(), "%s", m.Kind)
+	commands := kong.Must(&cli.Commands{})
+	for _, step := range m.ToMend() {
+		assert.NotEmpty(t, step, "%s lacks %v", m.Kind, m.Lacks)
+		for _, command := range regexp.MustCompile("`taggie ([^`]+)`").FindAllStringSubmatch(string(step), -1) {
+			words := strings.Fields(command[1])
+			parsed, err := kong.Trace(commands, words)
+			require.NoError(t, err)
+			assert.NoError(t, parsed.Error, "%s", step)
+			assert.Equal(t, words[0], strings.Fields(parsed.Command() + " none")[0], "%s", step)
+		}
+	}
 }
 
 // without calls look while what is needed is not there.
