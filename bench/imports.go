@@ -145,7 +145,7 @@ func (b imports) imported(ctx context.Context, e *importEngine) (written, error)
 	if err := b.createProject(ctx, e); err != nil {
 		return written{}, err
 	}
-	if err := store.PutImport(ctx, nil, b.queued, nil, idempotency.Key{}); err != nil {
+	if err := store.PutImport(ctx, "", nil, b.queued, nil, idempotency.Key{}); err != nil {
 		return written{}, err
 	}
 	importer := project.Importer{Store: store, Files: kept{b.bucket}, Now: time.Now}

@@ -75,6 +75,7 @@ type ResolverRoot interface {
 	NoteEvent() NoteEventResolver
 	OnlineMember() OnlineMemberResolver
 	Project() ProjectResolver
+	ProjectChange() ProjectChangeResolver
 	ProjectEvent() ProjectEventResolver
 	ProjectExport() ProjectExportResolver
 	ProjectImport() ProjectImportResolver
@@ -229,6 +230,12 @@ type ComplexityRoot struct {
 	ChangeNoteDeadlinePayload struct {
 		Note    func(childComplexity int) int
 		Problem func(childComplexity int) int
+	}
+
+	ChangedField struct {
+		After  func(childComplexity int) int
+		Before func(childComplexity int) int
+		Name   func(childComplexity int) int
 	}
 
 	ClaimProjectItemsPayload struct {
@@ -999,6 +1006,7 @@ type ComplexityRoot struct {
 		Description        func(childComplexity int) int
 		Exports            func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Guidelines         func(childComplexity int) int
+		History            func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		ID                 func(childComplexity int) int
 		Imports            func(childComplexity int, first *int, after *page.Cursor, last *int, before *page.Cursor) int
 		Invitations        func(childComplexity int) int
@@ -1028,6 +1036,26 @@ type ComplexityRoot struct {
 		UpdatedAt          func(childComplexity int) int
 		Version            func(childComplexity int) int
 		ViewerClaims       func(childComplexity int) int
+	}
+
+	ProjectChange struct {
+		At      func(childComplexity int) int
+		By      func(childComplexity int) int
+		Fields  func(childComplexity int) int
+		Member  func(childComplexity int) int
+		Subject func(childComplexity int) int
+		Type    func(childComplexity int) int
+	}
+
+	ProjectChangeConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	ProjectChangeEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	ProjectConflict struct {
@@ -2217,6 +2245,7 @@ type ProjectResolver interface {
 	Imports(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Import], error)
 	Exports(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Export], error)
 	Removals(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Removal], error)
+	History(ctx context.Context, obj *project.Project, first *int, after *page.Cursor, last *int, before *page.Cursor) (*page.List[project.Change], error)
 
 	Queue(ctx context.Context, obj *project.Project) (*model.ProjectQueue, error)
 	QueueRebuild(ctx context.Context, obj *project.Project) (*labelling.Progress, error)
@@ -2226,6 +2255,11 @@ type ProjectResolver interface {
 	TopSubcategories(ctx context.Context, obj *project.Project) ([]labelling.Used, error)
 	KeywordCompletions(ctx context.Context, obj *project.Project, prefix string, first int) ([]string, error)
 	Online(ctx context.Context, obj *project.Project) ([]labelling.Online, error)
+}
+type ProjectChangeResolver interface {
+	By(ctx context.Context, obj *project.Change) (*user.User, error)
+
+	Member(ctx context.Context, obj *project.Change) (*user.User, error)
 }
 type ProjectEventResolver interface {
 	ItemID(ctx context.Context, obj *model.ProjectEvent) (*gid.ID, error)
@@ -2842,6 +2876,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ChangeNoteDeadlinePayload.Problem(childComplexity), true
+
+	case "ChangedField.after":
+		if e.ComplexityRoot.ChangedField.After == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangedField.After(childComplexity), true
+	case "ChangedField.before":
+		if e.ComplexityRoot.ChangedField.Before == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangedField.Before(childComplexity), true
+	case "ChangedField.name":
+		if e.ComplexityRoot.ChangedField.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangedField.Name(childComplexity), true
 
 	case "ClaimProjectItemsPayload.items":
 		if e.ComplexityRoot.ClaimProjectItemsPayload.Items == nil {
@@ -6142,6 +6195,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Project.Guidelines(childComplexity), true
+	case "Project.history":
+		if e.ComplexityRoot.Project.History == nil {
+			break
+		}
+
+		args, err := ec.field_Project_history_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Project.History(childComplexity, args["first"].(*int), args["after"].(*page.Cursor), args["last"].(*int), args["before"].(*page.Cursor)), true
 	case "Project.id":
 		if e.ComplexityRoot.Project.ID == nil {
 			break
@@ -6366,6 +6430,75 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Project.ViewerClaims(childComplexity), true
+
+	case "ProjectChange.at":
+		if e.ComplexityRoot.ProjectChange.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectChange.At(childComplexity), true
+	case "ProjectChange.by":
+		if e.ComplexityRoot.ProjectChange.By == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectChange.By(childComplexity), true
+	case "ProjectChange.fields":
+		if e.ComplexityRoot.ProjectChange.Fields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectChange.Fields(childComplexity), true
+	case "ProjectChange.member":
+		if e.ComplexityRoot.ProjectChange.Member == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectChange.Member(childComplexity), true
+	case "ProjectChange.subject":
+		if e.ComplexityRoot.ProjectChange.Subject == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectChange.Subject(childComplexity), true
+	case "ProjectChange.type":
+		if e.ComplexityRoot.ProjectChange.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectChange.Type(childComplexity), true
+
+	case "ProjectChangeConnection.edges":
+		if e.ComplexityRoot.ProjectChangeConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectChangeConnection.Edges(childComplexity), true
+	case "ProjectChangeConnection.nodes":
+		if e.ComplexityRoot.ProjectChangeConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectChangeConnection.Nodes(childComplexity), true
+	case "ProjectChangeConnection.pageInfo":
+		if e.ComplexityRoot.ProjectChangeConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectChangeConnection.PageInfo(childComplexity), true
+
+	case "ProjectChangeEdge.cursor":
+		if e.ComplexityRoot.ProjectChangeEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectChangeEdge.Cursor(childComplexity), true
+	case "ProjectChangeEdge.node":
+		if e.ComplexityRoot.ProjectChangeEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProjectChangeEdge.Node(childComplexity), true
 
 	case "ProjectConflict.current":
 		if e.ComplexityRoot.ProjectConflict.Current == nil {
@@ -12633,6 +12766,11 @@ type Project implements Node {
   exports(first: Int, after: Cursor, last: Int, before: Cursor): ProjectExportConnection
   "Newest first. For managers."
   removals(first: Int, after: Cursor, last: Int, before: Cursor): ProjectRemovalConnection
+  """
+  What managers changed in the project, and who joined or left it, newest first, for a year. Claims, finishes, reviews and other work on
+  items is not in it. For managers.
+  """
+  history(first: Int, after: Cursor, last: Int, before: Cursor): ProjectChangeConnection
   "Whether the handing out of items is stopped; see ` + "`" + `pauseProject` + "`" + `."
   paused: Boolean!
   "The queue and the number of items of each status, at the same moment. Eventually consistent."
@@ -12655,6 +12793,85 @@ type Project implements Node {
   keywordCompletions("Up to 64 characters; the empty one finds all." prefix: String!, "1 to 100." first: Int! = 10): [String!]
   "The members at work: those with a heartbeat for the project within the last minute. Up to 2,000."
   online: [OnlineMember!] @listSize(assumedSize: 50) @atMost(elements: 2000)
+}
+
+"Something that was changed in a project; see ` + "`" + `Project.history` + "`" + `."
+type ProjectChange {
+  at: DateTime!
+  type: ProjectChangeType!
+  "Who did it. Null for a user who no longer exists, and for what Taggie did by itself."
+  by: User @ready
+  "The name, before the change, of the team, category or subcategory that was changed; null for other changes."
+  subject: String
+  "The member concerned, for ` + "`" + `MEMBER_ADDED` + "`" + `, ` + "`" + `MEMBER_MOVED` + "`" + `, ` + "`" + `MEMBER_REMOVED` + "`" + ` and ` + "`" + `MEMBER_JOINED` + "`" + `. Null for a user who no longer exists."
+  member: User @ready
+  "The values that were changed."
+  fields: [ChangedField!]! @listSize(assumedSize: 3) @atMost(elements: 8)
+}
+
+"A value that was changed."
+type ChangedField {
+  """
+  What it is called in the type or the input that has it, such as ` + "`" + `leaseMinutes` + "`" + ` of ` + "`" + `Project` + "`" + `. ` + "`" + `team` + "`" + ` is the name of a team, and
+  ` + "`" + `membersTo` + "`" + ` that of the team to which the members of a deleted one moved. More names may come.
+  """
+  name: String!
+  "The value before the change; null for none. Of a longer text, the first 200 characters and ` + "`" + `…` + "`" + `."
+  before: String
+  "The value after the change; null for none. Of a longer text, the first 200 characters and ` + "`" + `…` + "`" + `."
+  after: String
+}
+
+"The types of changes of a project. More may come: show those that you do not know as they are."
+enum ProjectChangeType {
+  PROJECT_CREATED
+  "By ` + "`" + `updateProject` + "`" + `, ` + "`" + `removeSuggestedKeywords` + "`" + `, ` + "`" + `pauseProject` + "`" + ` or ` + "`" + `resumeProject` + "`" + `."
+  PROJECT_UPDATED
+  PROJECT_DELETED
+  "A deleted project was brought back."
+  PROJECT_RESTORED
+  "` + "`" + `version` + "`" + ` tells which version of the text became which."
+  GUIDELINES_UPDATED
+  CATEGORIES_ADDED
+  "It got another name, or was retired or merged into another one, or that was undone."
+  CATEGORY_UPDATED
+  "The same of a subcategory."
+  SUBCATEGORY_UPDATED
+  TEAM_CREATED
+  TEAM_RENAMED
+  "All its members moved or left with it; they have no changes of their own."
+  TEAM_DELETED
+  MEMBER_ADDED
+  "To another team of the project."
+  MEMBER_MOVED
+  "By a manager, or by the member."
+  MEMBER_REMOVED
+  "By an invitation."
+  MEMBER_JOINED
+  INVITATION_CREATED
+  INVITATION_REVOKED
+  IMPORT_CREATED
+  "Its file was there."
+  IMPORT_STARTED
+  IMPORT_CANCELLED
+  EXPORT_CREATED
+  "By ` + "`" + `removeProjectItems` + "`" + `; ` + "`" + `items` + "`" + ` is how many were named."
+  ITEMS_REMOVED
+  REMOVAL_UNDONE
+  REMOVAL_PURGED
+}
+
+"A list of changes of a project."
+type ProjectChangeConnection {
+  edges: [ProjectChangeEdge!]!
+  nodes: [ProjectChange!]!
+  pageInfo: PageInfo!
+}
+
+"A change of a project in a list."
+type ProjectChangeEdge {
+  cursor: Cursor!
+  node: ProjectChange!
 }
 
 "What the managers of a project tell its members about how to label."
@@ -15640,6 +15857,18 @@ func (ec *executionContext) childFields_ChangeNoteDeadlinePayload(ctx context.Co
 	return nil, fmt.Errorf("no field named %q was found under type ChangeNoteDeadlinePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_ChangedField(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_ChangedField_name(ctx, field)
+	case "before":
+		return ec.fieldContext_ChangedField_before(ctx, field)
+	case "after":
+		return ec.fieldContext_ChangedField_after(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ChangedField", field.Name)
+}
+
 func (ec *executionContext) childFields_ClaimProjectItemsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "project":
@@ -16828,6 +17057,8 @@ func (ec *executionContext) childFields_Project(ctx context.Context, field graph
 		return ec.fieldContext_Project_exports(ctx, field)
 	case "removals":
 		return ec.fieldContext_Project_removals(ctx, field)
+	case "history":
+		return ec.fieldContext_Project_history(ctx, field)
 	case "paused":
 		return ec.fieldContext_Project_paused(ctx, field)
 	case "queue":
@@ -16848,6 +17079,46 @@ func (ec *executionContext) childFields_Project(ctx context.Context, field graph
 		return ec.fieldContext_Project_online(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Project", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_ProjectChange_at(ctx, field)
+	case "type":
+		return ec.fieldContext_ProjectChange_type(ctx, field)
+	case "by":
+		return ec.fieldContext_ProjectChange_by(ctx, field)
+	case "subject":
+		return ec.fieldContext_ProjectChange_subject(ctx, field)
+	case "member":
+		return ec.fieldContext_ProjectChange_member(ctx, field)
+	case "fields":
+		return ec.fieldContext_ProjectChange_fields(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectChange", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectChangeConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ProjectChangeConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ProjectChangeConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ProjectChangeConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectChangeConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ProjectChangeEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ProjectChangeEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ProjectChangeEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProjectChangeEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_ProjectConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -20400,6 +20671,44 @@ func (ec *executionContext) field_Project_exports_args(ctx context.Context, rawA
 	return args, nil
 }
 
+func (ec *executionContext) field_Project_history_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*page.Cursor, error) {
+			return ec.unmarshalOCursor2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_Project_imports_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -23439,6 +23748,27 @@ func (ec *executionContext) _ChangeNoteDeadlinePayload_problem(ctx context.Conte
 }
 func (ec *executionContext) fieldContext_ChangeNoteDeadlinePayload_problem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ChangeNoteDeadlinePayload", field, false, false, errors.New("field of type ChangeNoteDeadlineProblem does not have child fields"))
+}
+
+func (ec *executionContext) _ChangedField_name(ctx context.Context, field graphql.CollectedField, obj *project.ChangedField) (ret graphql.Marshaler) {
+	return ec.marshalNString2string(ctx, field.Selections, obj.Name)
+}
+func (ec *executionContext) fieldContext_ChangedField_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChangedField", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ChangedField_before(ctx context.Context, field graphql.CollectedField, obj *project.ChangedField) (ret graphql.Marshaler) {
+	return ec.marshalOString2ᚖstring(ctx, field.Selections, obj.Before())
+}
+func (ec *executionContext) fieldContext_ChangedField_before(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChangedField", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ChangedField_after(ctx context.Context, field graphql.CollectedField, obj *project.ChangedField) (ret graphql.Marshaler) {
+	return ec.marshalOString2ᚖstring(ctx, field.Selections, obj.After())
+}
+func (ec *executionContext) fieldContext_ChangedField_after(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChangedField", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _ClaimProjectItemsPayload_project(ctx context.Context, field graphql.CollectedField, obj *model.ClaimProjectItemsPayload) (ret graphql.Marshaler) {
@@ -34422,6 +34752,50 @@ func (ec *executionContext) fieldContext_Project_removals(ctx context.Context, f
 	return fc, nil
 }
 
+func (ec *executionContext) _Project_history(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Project_history(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Project().History(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*page.Cursor), fc.Args["last"].(*int), fc.Args["before"].(*page.Cursor))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.List[project.Change]) graphql.Marshaler {
+			return ec.marshalOProjectChangeConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Project_history(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Project",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectChangeConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Project_history_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Project_paused(ctx context.Context, field graphql.CollectedField, obj *project.Project) (ret graphql.Marshaler) {
 	return ec.marshalNBoolean2bool(ctx, field.Selections, obj.Paused)
 }
@@ -34692,6 +35066,258 @@ func (ec *executionContext) fieldContext_Project_online(_ context.Context, field
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_OnlineMember(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectChange_at(ctx context.Context, field graphql.CollectedField, obj *project.Change) (ret graphql.Marshaler) {
+	return ec.marshalNDateTime2timeᚐTime(ctx, field.Selections, obj.At)
+}
+func (ec *executionContext) fieldContext_ProjectChange_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectChange", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectChange_type(ctx context.Context, field graphql.CollectedField, obj *project.Change) (ret graphql.Marshaler) {
+	return ec.marshalNProjectChangeType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐChangeType(ctx, field.Selections, obj.Type)
+}
+func (ec *executionContext) fieldContext_ProjectChange_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectChange", field, false, false, errors.New("field of type ProjectChangeType does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectChange_by(ctx context.Context, field graphql.CollectedField, obj *project.Change) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectChange_by(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectChange().By(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectChange_by(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectChange",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectChange_subject(ctx context.Context, field graphql.CollectedField, obj *project.Change) (ret graphql.Marshaler) {
+	return ec.marshalOString2ᚖstring(ctx, field.Selections, obj.Subject())
+}
+func (ec *executionContext) fieldContext_ProjectChange_subject(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectChange", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectChange_member(ctx context.Context, field graphql.CollectedField, obj *project.Change) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectChange_member(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ProjectChange().Member(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *user.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋuserᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectChange_member(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectChange",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectChange_fields(ctx context.Context, field graphql.CollectedField, obj *project.Change) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectChange_fields(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fields, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []project.ChangedField) graphql.Marshaler {
+			return ec.marshalNChangedField2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐChangedFieldᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectChange_fields(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectChange",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ChangedField(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectChangeConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Change]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectChangeConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []page.Edge[project.Change]) graphql.Marshaler {
+			return ec.marshalNProjectChangeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectChangeConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectChangeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectChangeEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectChangeConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Change]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectChangeConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []project.Change) graphql.Marshaler {
+			return ec.marshalNProjectChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐChangeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectChangeConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectChangeConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectChangeConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.List[project.Change]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectChangeConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v page.Info) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectChangeConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectChangeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProjectChangeEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.Edge[project.Change]) (ret graphql.Marshaler) {
+	return ec.marshalNCursor2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐCursor(ctx, field.Selections, obj.Cursor())
+}
+func (ec *executionContext) fieldContext_ProjectChangeEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProjectChangeEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ProjectChangeEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.Edge[project.Change]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProjectChangeEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v project.Change) graphql.Marshaler {
+			return ec.marshalNProjectChange2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐChange(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProjectChangeEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProjectChangeEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProjectChange(ctx, field)
 		},
 	}
 	return fc, nil
@@ -54909,6 +55535,55 @@ func (ec *executionContext) _ChangeNoteDeadlinePayload(ctx context.Context, sel 
 	return lean.Object{Fields: fields, Values: out.Values}
 }
 
+var changedFieldImplementors = []string{"ChangedField"}
+
+func (ec *executionContext) _ChangedField(ctx context.Context, sel ast.SelectionSet, obj *project.ChangedField) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ChangedField", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendChangedField(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ChangedField(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, changedFieldImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ChangedField")
+		case "name":
+			out.Values[i] = ec._ChangedField_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "before":
+			out.Values[i] = ec._ChangedField_before(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "after":
+			out.Values[i] = ec._ChangedField_after(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
 var claimProjectItemsPayloadImplementors = []string{"ClaimProjectItemsPayload"}
 
 func (ec *executionContext) _ClaimProjectItemsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ClaimProjectItemsPayload) graphql.Marshaler {
@@ -63409,6 +64084,45 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "history":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Project_history(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "paused":
 			out.Values[i] = ec._Project_paused(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -63726,6 +64440,231 @@ func (ec *executionContext) _Project(ctx context.Context, sel ast.SelectionSet, 
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectChangeImplementors = []string{"ProjectChange"}
+
+func (ec *executionContext) _ProjectChange(ctx context.Context, sel ast.SelectionSet, obj *project.Change) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectChange", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectChange(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectChange(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectChangeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectChange")
+		case "at":
+			out.Values[i] = ec._ProjectChange_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "type":
+			out.Values[i] = ec._ProjectChange_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "by":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectChange_by(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "subject":
+			out.Values[i] = ec._ProjectChange_subject(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "member":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProjectChange_member(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				if deferredFieldSet == nil {
+					deferredFieldSet, deferLabelToView = graphql.NewFieldSet(nil), make(map[string]*graphql.FieldSetView)
+				}
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+				out.Values[i] = lean.Deferred
+				continue
+			}
+
+			out.Values[i] = innerFunc(ctx, out)
+		case "fields":
+			out.Values[i] = ec._ProjectChange_fields(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectChangeConnectionImplementors = []string{"ProjectChangeConnection"}
+
+func (ec *executionContext) _ProjectChangeConnection(ctx context.Context, sel ast.SelectionSet, obj *page.List[project.Change]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectChangeConnection", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectChangeConnection(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectChangeConnection(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectChangeConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectChangeConnection")
+		case "edges":
+			out.Values[i] = ec._ProjectChangeConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._ProjectChangeConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ProjectChangeConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	if len(deferLabelToView) > 0 {
+		lean.Defer(ctx, &ec.PendingDeferred, ec.DeferredResults, deferredFieldSet, deferLabelToView)
+	}
+
+	return lean.Object{Fields: fields, Values: out.Values}
+}
+
+var projectChangeEdgeImplementors = []string{"ProjectChangeEdge"}
+
+func (ec *executionContext) _ProjectChangeEdge(ctx context.Context, sel ast.SelectionSet, obj *page.Edge[project.Change]) graphql.Marshaler {
+	if m := lean.Write(ctx, &ec.plans, planned, "ProjectChangeEdge", sel, obj, func(w *lean.Writer, p *lean.Plan) bool { return ec.appendProjectChangeEdge(w, p, obj) }, func(ctx context.Context) graphql.Marshaler { return ec._ProjectChangeEdge(ctx, sel, obj) }); m != nil {
+		return m
+	}
+
+	fields := graphql.CollectFields(ec.OperationContext, sel, projectChangeEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	var deferredFieldSet *graphql.FieldSet
+	var deferLabelToView map[string]*graphql.FieldSetView
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProjectChangeEdge")
+		case "cursor":
+			out.Values[i] = ec._ProjectChangeEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._ProjectChangeEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -75656,6 +76595,36 @@ func (ec *executionContext) unmarshalNChangeNoteDeadlineInput2githubᚗcomᚋtag
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalNChangedField2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐChangedField(ctx context.Context, sel ast.SelectionSet, v project.ChangedField) graphql.Marshaler {
+	return ec._ChangedField(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNChangedField2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐChangedFieldᚄ(ctx context.Context, sel ast.SelectionSet, v []project.ChangedField) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ChangedField", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNChangedField2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐChangedFieldᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNChangedField2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐChangedFieldᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNChangedField2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐChangedField(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) unmarshalNClaimProjectItemsInput2githubᚗcomᚋtaggieᚋtaggieᚋgraphᚋmodelᚐClaimProjectItemsInput(ctx context.Context, v any) (model.ClaimProjectItemsInput, error) {
 	res, err := ec.unmarshalInputClaimProjectItemsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -77454,6 +78423,83 @@ func (ec *executionContext) marshalNProject2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋ
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNProjectChange2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐChange(ctx context.Context, sel ast.SelectionSet, v project.Change) graphql.Marshaler {
+	return ec._ProjectChange(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNProjectChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []project.Change) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectChange", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNProjectChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐChangeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNProjectChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐChangeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectChange2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐChange(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNProjectChangeEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[project.Change]) graphql.Marshaler {
+	return ec._ProjectChangeEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNProjectChangeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []page.Edge[project.Change]) graphql.Marshaler {
+	if len(v) > 1 {
+		if m := lean.Write(ctx, &ec.plans, planned, "ProjectChangeEdge", sel, nil, func(w *lean.Writer, p *lean.Plan) bool {
+			return ec.appendNProjectChangeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w, p, v)
+		}, func(ctx context.Context) graphql.Marshaler {
+			return ec.marshalNProjectChangeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(ctx, sel, v)
+		}); m != nil {
+			return m
+		}
+	}
+
+	ret := lean.Slice(ctx, len(v), sel, waits, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProjectChangeEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNProjectChangeType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐChangeType(ctx context.Context, v any) (project.ChangeType, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := project.ChangeType(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNProjectChangeType2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐChangeType(ctx context.Context, sel ast.SelectionSet, v project.ChangeType) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
 }
 
 func (ec *executionContext) marshalNProjectEdge2githubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v page.Edge[project.Project]) graphql.Marshaler {
@@ -80491,6 +81537,13 @@ func (ec *executionContext) marshalOProject2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋ
 	return ec._Project(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOProjectChangeConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx context.Context, sel ast.SelectionSet, v *page.List[project.Change]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProjectChangeConnection(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOProjectConnection2ᚖgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐList(ctx context.Context, sel ast.SelectionSet, v *page.List[project.Project]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -81956,6 +83009,7 @@ var waits = map[lean.Field]bool{
 	{Type: "Project", Name: "imports"}:             true,
 	{Type: "Project", Name: "exports"}:             true,
 	{Type: "Project", Name: "removals"}:            true,
+	{Type: "Project", Name: "history"}:             true,
 	{Type: "Project", Name: "queue"}:               true,
 	{Type: "Project", Name: "queueRebuild"}:        true,
 	{Type: "Project", Name: "viewerClaims"}:        true,

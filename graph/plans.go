@@ -120,6 +120,11 @@ var planned = map[string]lean.Type{
 		"note":    {At: 1, Of: "Note", Resolved: false},
 		"problem": {At: 2, Of: "", Resolved: false},
 	}},
+	"ChangedField": {Implements: changedFieldImplementors, Fields: map[string]lean.TypeField{
+		"name":   {At: 1, Of: "", Resolved: false},
+		"before": {At: 2, Of: "", Resolved: false},
+		"after":  {At: 3, Of: "", Resolved: false},
+	}},
 	"ClaimProjectItemsPayload": {Implements: claimProjectItemsPayloadImplementors, Fields: map[string]lean.TypeField{
 		"project": {At: 1, Of: "Project", Resolved: false},
 		"items":   {At: 2, Of: "ProjectItem", Resolved: false},
@@ -660,7 +665,24 @@ var planned = map[string]lean.Type{
 		"reviewPercent":     {At: 9, Of: "", Resolved: false},
 		"newcomerDays":      {At: 10, Of: "", Resolved: false},
 		"suggestedKeywords": {At: 11, Of: "", Resolved: false},
-		"paused":            {At: 26, Of: "", Resolved: false},
+		"paused":            {At: 27, Of: "", Resolved: false},
+	}},
+	"ProjectChange": {Implements: projectChangeImplementors, Fields: map[string]lean.TypeField{
+		"at":      {At: 1, Of: "", Resolved: false},
+		"type":    {At: 2, Of: "", Resolved: false},
+		"by":      {At: 3, Of: "User", Resolved: true},
+		"subject": {At: 4, Of: "", Resolved: false},
+		"member":  {At: 5, Of: "User", Resolved: true},
+		"fields":  {At: 6, Of: "ChangedField", Resolved: false},
+	}},
+	"ProjectChangeConnection": {Implements: projectChangeConnectionImplementors, Fields: map[string]lean.TypeField{
+		"edges":    {At: 1, Of: "ProjectChangeEdge", Resolved: false},
+		"nodes":    {At: 2, Of: "ProjectChange", Resolved: false},
+		"pageInfo": {At: 3, Of: "PageInfo", Resolved: false},
+	}},
+	"ProjectChangeEdge": {Implements: projectChangeEdgeImplementors, Fields: map[string]lean.TypeField{
+		"cursor": {At: 1, Of: "", Resolved: false},
+		"node":   {At: 2, Of: "ProjectChange", Resolved: false},
 	}},
 	"ProjectConflict": {Implements: projectConflictImplementors, Fields: map[string]lean.TypeField{
 		"message": {At: 1, Of: "", Resolved: false},
@@ -2028,6 +2050,36 @@ func (ec *executionContext) appendChangeNoteDeadlinePayload(w *lean.Writer, p *l
 				w.Null()
 			} else if !ec.appendChangeNoteDeadlineProblem(w, f, obj.Problem) {
 				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendChangedField(w *lean.Writer, p *lean.Plan, obj *project.ChangedField) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"ChangedField"`...)
+		case 1: // name
+			w.B = scalar.AppendString(w.B, obj.Name)
+		case 2: // before
+			v := obj.Before()
+			if v == nil {
+				w.Null()
+			} else {
+				w.B = scalar.AppendString(w.B, *v)
+			}
+		case 3: // after
+			v := obj.After()
+			if v == nil {
+				w.Null()
+			} else {
+				w.B = scalar.AppendString(w.B, *v)
 			}
 		default:
 			return false
@@ -5502,8 +5554,138 @@ func (ec *executionContext) appendProject(w *lean.Writer, p *lean.Plan, obj *pro
 			if !w.Fits() {
 				return false
 			}
-		case 26: // paused
+		case 27: // paused
 			w.B = strconv.AppendBool(w.B, obj.Paused)
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendProjectChange(w *lean.Writer, p *lean.Plan, obj *project.Change) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"ProjectChange"`...)
+		case 1: // at
+			if (obj.At).IsZero() {
+				return false
+			} else {
+				w.B = scalar.AppendDateTime(w.B, obj.At)
+			}
+		case 2: // type
+			w.B = scalar.AppendString(w.B, string(obj.Type))
+		case 3: // by
+			ctx, _ := w.Call(f, ec.fieldContext_ProjectChange_by)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.ProjectChange().By(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else if !ec.appendUser(w, f.Below, v) {
+				return false
+			}
+		case 4: // subject
+			v := obj.Subject()
+			if v == nil {
+				w.Null()
+			} else {
+				w.B = scalar.AppendString(w.B, *v)
+			}
+		case 5: // member
+			ctx, _ := w.Call(f, ec.fieldContext_ProjectChange_member)
+			if ctx == nil {
+				return false
+			}
+			v, err := ec.Resolvers.ProjectChange().Member(ctx, obj)
+			if err != nil {
+				return false
+			}
+			if v == nil {
+				w.Null()
+			} else if !ec.appendUser(w, f.Below, v) {
+				return false
+			}
+		case 6: // fields
+			w.B = append(w.B, '[')
+			for i := range obj.Fields {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendChangedField(w, f.Below, &obj.Fields[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendProjectChangeConnection(w *lean.Writer, p *lean.Plan, obj *page.List[project.Change]) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"ProjectChangeConnection"`...)
+		case 1: // edges
+			w.B = append(w.B, '[')
+			for i := range obj.Edges {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendProjectChangeEdge(w, f.Below, &obj.Edges[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 2: // nodes
+			v := obj.Nodes()
+			w.B = append(w.B, '[')
+			for i := range v {
+				if !w.Next(i) {
+					return false
+				}
+				if !ec.appendProjectChange(w, f.Below, &v[i]) {
+					return false
+				}
+			}
+			w.B = append(w.B, ']')
+		case 3: // pageInfo
+			if !ec.appendPageInfo(w, f.Below, &obj.PageInfo) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return w.Close(p)
+}
+
+func (ec *executionContext) appendProjectChangeEdge(w *lean.Writer, p *lean.Plan, obj *page.Edge[project.Change]) bool {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		w.B = append(w.B, f.Key...)
+		switch f.At {
+		case 0:
+			w.B = append(w.B, `"ProjectChangeEdge"`...)
+		case 1: // cursor
+			v := obj.Cursor()
+			w.B = (v).AppendGQL(w.B)
+		case 2: // node
+			if !ec.appendProjectChange(w, f.Below, &obj.Node) {
+				return false
+			}
 		default:
 			return false
 		}
@@ -12147,6 +12329,20 @@ func (ec *executionContext) appendNBlockedUserEdge2ᚕgithubᚗcomᚋtaggieᚋta
 	return true
 }
 
+func (ec *executionContext) appendNChangedField2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐChangedFieldᚄ(w *lean.Writer, p *lean.Plan, v []project.ChangedField) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendChangedField(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
 func (ec *executionContext) appendNDeletedProject2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐDeletedProjectᚄ(w *lean.Writer, p *lean.Plan, v []project.DeletedProject) bool {
 	w.B = append(w.B, '[')
 	for i := range v {
@@ -12596,6 +12792,34 @@ func (ec *executionContext) appendNProject2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋi
 			return false
 		}
 		if !ec.appendProject(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
+func (ec *executionContext) appendNProjectChange2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋprojectᚐChangeᚄ(w *lean.Writer, p *lean.Plan, v []project.Change) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendProjectChange(w, p, &v[i]) {
+			return false
+		}
+	}
+	w.B = append(w.B, ']')
+	return true
+}
+
+func (ec *executionContext) appendNProjectChangeEdge2ᚕgithubᚗcomᚋtaggieᚋtaggieᚋinternalᚋpageᚐEdgeᚄ(w *lean.Writer, p *lean.Plan, v []page.Edge[project.Change]) bool {
+	w.B = append(w.B, '[')
+	for i := range v {
+		if !w.Next(i) {
+			return false
+		}
+		if !ec.appendProjectChangeEdge(w, p, &v[i]) {
 			return false
 		}
 	}

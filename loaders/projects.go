@@ -35,6 +35,7 @@ type projectLoaders struct {
 	ProjectExports *Loader[project.TransfersRequest, page.Slice[project.Export]]
 
 	ProjectRemovals *Loader[project.TransfersRequest, page.Slice[project.Removal]]
+	ProjectHistory  *Loader[project.TransfersRequest, page.Slice[project.Change]]
 	ToReview        *Loader[project.ReviewsRequest, page.Slice[project.Effort]]
 }
 
@@ -69,6 +70,7 @@ func newProjectLoaders(r *response, projects *project.Service) projectLoaders {
 		ProjectExports: registerList(r, "projectExports", projects.ListExports),
 
 		ProjectRemovals: registerList(r, "projectRemovals", projects.ListRemovals),
+		ProjectHistory:  registerList(r, "projectHistory", projects.ListHistory),
 		ToReview:        registerList(r, "toReview", projects.ListToReview),
 	}
 }

@@ -22,7 +22,7 @@ func (notes) UpdatedBy(ctx context.Context, n *note.Note) (*user.User, error) {
 	return writer(ctx, n.UpdatedBy)
 }
 
-// writer returns the user who made a change, nil for one from before that was kept.
+// writer returns the user whom a change names, nil where it names nobody.
 func writer(ctx context.Context, id user.ID) (*user.User, error) {
 	if id == "" {
 		return nil, nil

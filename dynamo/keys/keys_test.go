@@ -232,3 +232,15 @@ func TestRangesOfIndexes(t *testing.T) {
 		require.True(t, low <= ChangedSK(at, user) && ChangedSK(at, user) <= high)
 	})
 }
+
+// The partition of a change is that of its quarter, in UTC, and its sort key tells its time.
+func TestHistoriesAreInQuarters(t *testing.T) {
+	at := time.Date(2026, 12, 31, 23, 30, 0, 0, time.UTC)
+	assert.Equal(t, "PROJECT_HISTORY#p%231#2026-4", HistoryPK("p#1", at.In(time.FixedZone("", 3600))))
+	for month, quarter := range map[time.Month]string{1: "1", 3: "1", 4: "2", 6: "2", 7: "3", 9: "3", 10: "4"} {
+		assert.Equal(t, "PROJECT_HISTORY#p#2027-"+quarter, HistoryPK("p", time.Date(2027, month, 30, 0, 0, 0, 0, time.UTC)))
+	}
+	assert.Equal(t, "2026-12-31T23:30:00.000Z#c1", HistorySK(at, "c1"))
+	assert.Equal(t, at, HistoryAt(HistorySK(at, "c1")).UTC())
+	assert.Zero(t, HistoryAt("nothing"))
+}

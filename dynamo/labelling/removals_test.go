@@ -52,13 +52,13 @@ func newRemoves(t *testing.T, w *labellingtest.World, db truth.Store, inj *fault
 	imports, errs := db.ImportsByID(t.Context(), []project.TransferID{{Project: w.Project.ID, ID: items[0].Import}})
 	require.NoError(t, errors.Join(errs...))
 	if i, ok := imports[0].Cancel(w.Clock.Now()); ok { // what is removed is gone only when that is over
-		require.NoError(t, db.PutImport(t.Context(), &imports[0], i, nil, idempotency.Key{}))
+		require.NoError(t, db.PutImport(t.Context(), "", &imports[0], i, nil, idempotency.Key{}))
 	}
 	is := project.Removal{TransferID: r.id, Purge: purge, State: project.Removing, CreatedBy: w.Ada, Team: "t", CreatedAt: w.Clock.Now(), Version: 1}
 	for _, i := range items {
 		is.Items = append(is.Items, i.ID)
 	}
-	require.NoError(t, db.PutRemoval(t.Context(), nil, is, nil, idempotency.Key{}))
+	require.NoError(t, db.PutRemoval(t.Context(), "", nil, is, nil, idempotency.Key{}))
 	return r
 }
 
@@ -87,7 +87,7 @@ func (r *removes) is() project.Removal {
 func (r *removes) becomes(state project.RemovalState) {
 	r.t.Helper()
 	before := r.is()
-	require.NoError(r.t, r.db.PutRemoval(r.t.Context(), &before, before.Next(state), nil, idempotency.Key{}))
+	require.NoError(r.t, r.db.PutRemoval(r.t.Context(), "", &before, before.Next(state), nil, idempotency.Key{}))
 }
 
 // followed has the queue have followed everything.

@@ -301,7 +301,7 @@ func TestTracesOfItemsOfAUserAreErased(t *testing.T) {
 		TransferID: project.TransferID{Project: d.Project.ID, ID: uuid.NewString()}, Source: project.FromItems, Format: project.JSONLines, State: project.Queued,
 		CreatedBy: d.gone, CreatedAt: clock.Now(), Version: 1, Items: []project.OriginalID{original},
 	}
-	require.NoError(t, d.Projects.PutImport(t.Context(), nil, begun, nil, idempotency.Key{}))
+	require.NoError(t, d.Projects.PutImport(t.Context(), "", nil, begun, nil, idempotency.Key{}))
 	item := d.Draw(d.Import(), 100, 1)[0]
 	item.Original = original
 	row, err := projects.ItemRow(item)

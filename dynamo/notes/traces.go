@@ -14,10 +14,10 @@ import (
 )
 
 // tracedNotes are the rows of others that name a user: notes, tombstones and versions of what the user wrote, what counts what the user shared with
-// others, blocks, events that are not told yet, profiles of users whom the user deleted, and the user's identities.
+// others, blocks, events that are not told yet, profiles of users whom the user deleted, changes in the histories of projects, and the user's identities.
 func tracedNotes(id user.ID) dynamo.Traced {
 	return dynamo.Traced{
-		Table: dynamo.NotesTable, Attributes: []string{"author", "updated_by", "deleted_by", outbox.ByAttribute},
+		Table: dynamo.NotesTable, Attributes: []string{"author", "updated_by", "deleted_by", outbox.ByAttribute, keys.HistoryMember}, // the outbox and histories have the same keys.HistoryBy
 		Or: "SK = :given OR SK = :blocked OR begins_with(PK, :outbox) AND (user_id = :id OR #with = :id)" +
 			" OR SK = :subject AND begins_with(PK, :subjects) AND user_id = :id",
 		Names: map[string]string{"#with": outbox.WithAttribute},
@@ -30,8 +30,8 @@ func tracedNotes(id user.ID) dynamo.Traced {
 const toldWithin = time.Minute
 
 // EraseTraces removes on one page of the table, from a position on, what the rows of others say about a user, and returns how many such rows it met, and
-// where to go on; "" at the end. The user's own rows stay. [user.Erased] takes the user's place as who wrote a note or a version, and who deleted another user; no version or event is
-// made of that. What the user shared with others is not counted any more, and nobody blocks the user. Events about what the user had, or was given, are removed when
+// where to go on; "" at the end. The user's own rows stay. [user.Erased] takes the user's place as who wrote a note or a version, who deleted another user, and
+// in histories of projects; no version or event is made of that. What the user shared with others is not counted any more, and nobody blocks the user. Events about what the user had, or was given, are removed when
 // they are [toldWithin] old, and met until then. Identities are noted for EraseUser, which no other read finds; they are not met.
 //
 // Index: primary, by Scan. Key: all rows of the notes table. Each row is changed on condition that it names the user still; identities as in NoteIdentity. Cost: 1

@@ -15,6 +15,7 @@ func Kinds() []dynamo.RowKind {
 		{Name: "an item of a project", Table: dynamo.EntitiesMaster, Is: IsItem, Needs: needsOfItem, Mend: dynamo.Remake},
 		{Name: "a member of a project", Table: dynamo.RelationshipEntries, Needs: needsOfMember, Is: linkOfProject("member:"), Mend: dynamo.Restore},
 		{Name: "an invitation to a project", Table: dynamo.RelationshipEntries, Needs: needsOfInvitation, Is: linkOfProject("invitation:"), Mend: dynamo.Restore},
+		{Name: "a change of a project", Table: dynamo.NotesTable, Is: dynamo.KeyBegins(keys.HistoryPrefix, ""), Needs: needsOfChange, Mend: dynamo.Restore},
 		{Name: "a project of a user", Table: dynamo.RelationshipEntries, Is: dynamo.KeyBegins(keys.SubjectKey(entities.OurScope, "User", ""), "project:"), Needs: needsOfMembership, Mend: dynamo.Restore},
 	}
 }
@@ -58,6 +59,15 @@ func needsOfInvitation(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
 		return nil, err
 	}
 	return []dynamo.Need{{What: "the project", Table: dynamo.EntitiesMaster, Key: entities.EntityKey(ProjectID(i.Project))}}, nil
+}
+
+// needsOfChange is the project, also while it is deleted: its history goes before it.
+func needsOfChange(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {
+	var c project.Change
+	if err := decodeChange(item, &c); err != nil {
+		return nil, err
+	}
+	return []dynamo.Need{{What: "the project", Table: dynamo.EntitiesMaster, Key: entities.EntityKey(ProjectID(c.Project))}}, nil
 }
 
 func needsOfMember(_ dynamo.Key, item dynamo.Item) ([]dynamo.Need, error) {

@@ -112,11 +112,11 @@ func TestCallsOfProjects(t *testing.T) {
 		{"ListMembers", func() error { _, err := db.ListMembers(ctx, ids[0], "", page.Window{Limit: 20}); return err }, ops{"Query": 1}},
 		{"CreateProject", func() error { return db.CreateProject(ctx, p, labels, team, p.Member, once) }, ops{"TransactWriteItems": 1}},
 		{"AddLabels", func() error {
-			return db.AddLabels(ctx, p.ID, projecttest.Labels(p.ID, project.Category, "x", "y"), nil, once)
+			return db.AddLabels(ctx, "", p.ID, projecttest.Labels(p.ID, project.Category, "x", "y"), nil, once)
 		}, ops{"BatchGetItem": 1, "TransactWriteItems": 1}},
-		{"PutTeam", func() error { return db.PutTeam(ctx, renamed, false, once) }, ops{"BatchGetItem": 1, "TransactWriteItems": 1}},
+		{"PutTeam", func() error { return db.PutTeam(ctx, "", renamed, false, once) }, ops{"BatchGetItem": 1, "TransactWriteItems": 1}},
 		{"PutMember", func() error { return db.PutMember(ctx, "", member, once) }, ops{"BatchGetItem": 1, "TransactWriteItems": 1}},
-		{"DeleteMember of a manager", func() error { return db.DeleteMember(ctx, w.Project.ID, grace, once) }, ops{"BatchGetItem": 2, "Query": 1, "TransactWriteItems": 1}},
+		{"DeleteMember of a manager", func() error { return db.DeleteMember(ctx, "", w.Project.ID, grace, once) }, ops{"BatchGetItem": 2, "Query": 1, "TransactWriteItems": 1}},
 		{"CreateProject of 400 labels", func() error { return db.CreateProject(ctx, big, many, managers, big.Member, once) }, ops{"BatchWriteItem": 16, "TransactWriteItems": 2}},
 		{"ImportItems", func() error {
 			_, _, err := db.ImportItems(ctx, more)

@@ -16,7 +16,7 @@ import (
 //
 // Index: primary. Key: <project>/<project>:Project on condition that there is none, and its lists; <team>/<project>:Team;
 // <project>:Project:<project>/member:0:User:<user>; taggie:User:<user>/project:0:Project:<project>; taggie:Projects:<shard>/project:0:Project:<project>;
-// the labels; USER#<user>/PROFILE on condition that it exists and of its count. Cost: 1 TransactWriteItems of 9 rows and the labels; with more than 80 of them
+// the labels; that of the change; USER#<user>/PROFILE on condition that it exists and of its count. Cost: 1 TransactWriteItems of 10 rows and the labels; with more than 80 of them
 // ⌈n/25⌉ BatchWriteItem and 1 TransactWriteItems of 1 row besides.
 func (db Store) CreateProject(ctx context.Context, p project.Project, labels []project.Label, t project.Team, m project.Member, once idempotency.Key) error {
 	// The project comes last: what is seen of it before is nothing.
@@ -31,6 +31,7 @@ func (db Store) CreateProject(ctx context.Context, p project.Project, labels []p
 	teams := shortList{ID: listID(p.ID, teamList), Version: 1, Created: p.CreatedAt, Updated: p.CreatedAt}
 	teams.Entries = []listed{{ID: t.ID, Name: t.Name, Type: t.Type, CreatedAt: t.CreatedAt}}
 	lists := []shortList{teams}
+	actions = append(actions, noted(p.Creation())...)
 	var entities []dynamo.Action
 	for _, kind := range LabelKinds {
 		list := shortList{ID: listID(p.ID, string(kind)), Version: 1, Created: p.CreatedAt, Updated: p.CreatedAt}

@@ -21,13 +21,13 @@ const membersAtOnce = (dynamo.MaxActions - 1) / 2
 //
 // Index: primary. Key: <project>/<project>:Project on condition of its version; where it begins,
 // <project>:Project:<project>/member:0:User:<user> and /former:0:User:<user>, one of them on condition that it is as it was read;
-// taggie:Tasks:<shard>/task:…. Cost: 1 TransactWriteItems of 1 row, 2 more where it begins, and the tasks.
+// taggie:Tasks:<shard>/task:…; that of the change where it begins. Cost: 1 TransactWriteItems of 1 row, 3 more where it begins, and the tasks.
 func (db Store) PutDeletion(ctx context.Context, before, after project.Project, follow []task.Task, once idempotency.Key) error {
 	actions := append([]dynamo.Action{changeProject(before, after)}, dynamo.TaskActions(follow)...)
 	if is := after.Deletion.State; is != before.Deletion.State && (is == project.Deleting || is == project.Reinstating) {
 		actions = append(actions, moveMember(before.Member, is)...)
 	}
-	err := db.Transact(ctx, actions, once)
+	err := db.Transact(ctx, append(actions, noted(before.ChangeTo(after))...), once)
 	if errors.Is(err, ErrStale) { // the member left, or went to another team
 		return &project.VersionConflict{Current: before}
 	}

@@ -165,12 +165,13 @@ func (db Store) eraseFound(ctx context.Context, s dynamo.Span) (n int, err error
 // partTypes are the types of what a project has few of.
 var partTypes = []string{"Team", string(project.Category), string(project.Subcategory), teamList + "List", string(project.Category) + "List", string(project.Subcategory) + "List", importType, exportType, removalType}
 
-// EraseProject removes what is left of a project without items: its teams, labels, lists and guidelines, its invitations, its former members, and at last the project itself. Who created it may create another one then.
+// EraseProject removes what is left of a project without items: its teams, labels, lists and guidelines, its invitations, its former members, its history, and at last the project itself. Who created it may create another one then.
 //
 // Index: entities_by_type, eventually consistent. Key: _scope_type_key = <project>:<type>, for 9 types. Index: primary. Key: _subject_key =
 // <project>:Project:<project>, and taggie:User:<user>/project:0:Project:<project> of each former member; taggie:QueueMark:<project>/mark:; <project>/<project>:Guidelines;
+// PK = PROJECT_HISTORY#<project>#<year>-<quarter> of 5 quarters;
 // COUNT#items#<project>/COUNT; taggie:Projects:<shard>/project:0:Project:<project> and <project>/<project>:Project;
-// USER#<user>/PROFILE of its count. Cost: 10 Queries, ⌈n/25⌉ BatchWriteItem and 1 TransactWriteItems of 3 rows.
+// USER#<user>/PROFILE of its count. Cost: 15 Queries, ⌈n/25⌉ BatchWriteItem and 1 TransactWriteItems of 3 rows.
 func (db Store) EraseProject(ctx context.Context, p project.Project) error {
 	var parts []dynamo.RowID
 	for _, typ := range partTypes {
@@ -200,6 +201,9 @@ func (db Store) EraseProject(ctx context.Context, p project.Project) error {
 		return err
 	}
 	if err := db.inOrder(ctx, parts, links); err != nil {
+		return err
+	}
+	if err := db.eraseHistory(ctx, p.ID); err != nil {
 		return err
 	}
 	if err := db.ForgetTally(ctx, dynamo.Allowed{Kind: AllowedItems.Kind, Of: string(p.ID)}); err != nil {

@@ -16,6 +16,7 @@ var (
 	DecodeExport     = decodeExport
 	DecodeGuidelines = decodeGuidelines
 	DecodeImport     = decodeImport
+	DecodeChange     = decodeChange
 	DecodeInvitation = decodeInvitation
 	DecodeLabel      = decodeLabel
 	DecodeRemoval    = decodeRemoval
@@ -24,6 +25,7 @@ var (
 	ExportRow        = exportRow
 	GuidelinesRow    = guidelinesRow
 	ImportRow        = importRow
+	ChangeRow        = rowOfChange
 	InvitationRow    = invitationRow
 	LabelRow         = labelRow
 	ListID           = listID

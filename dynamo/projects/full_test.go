@@ -32,6 +32,10 @@ var fullInvitation = project.Invitation{
 	ExpiresAt: dynamotest.FullTime.Add(time.Hour), Uses: 3, Used: 2, RevokedAt: dynamotest.FullTime.Add(time.Second),
 }
 
+var fullChange = project.Change{
+	Project: dynamotest.AUUID, ID: "h1", At: dynamotest.FullTime, Type: project.TeamRenamed, By: "u1", Name: "Day", Member: "u2", Fields: []project.ChangedField{{Name: "name", Old: "Day", New: "Night"}},
+}
+
 var fullTeam = project.Team{TeamID: project.TeamID{Project: dynamotest.AUUID, ID: "t1"}, Name: "Reviewers", Type: project.Reviewer, CreatedAt: dynamotest.FullTime, DeletedAt: dynamotest.FullTime.Add(time.Second), Into: "t2"}
 
 var fullLabel = project.Label{
@@ -83,6 +87,8 @@ func TestRowsOfProjectsAreReadAsTheyWereWritten(t *testing.T) {
 	dynamotest.Full(t, fullInvitation)
 	dynamotest.Full(t, fullInvitation.InvitationID)
 	assert.Equal(t, fullInvitation, dynamotest.Decoded(t, projects.InvitationRow(fullInvitation), projects.DecodeInvitation))
+	dynamotest.Full(t, fullChange)
+	assert.Equal(t, fullChange, dynamotest.Decoded(t, projects.ChangeRow(fullChange), projects.DecodeChange))
 	dynamotest.Full(t, fullTeam)
 	assert.Equal(t, fullTeam, dynamotest.Decoded(t, projects.TeamRow(fullTeam, 1, dynamotest.FullTime), projects.DecodeTeam))
 	dynamotest.Full(t, fullLabel)

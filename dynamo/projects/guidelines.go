@@ -56,7 +56,7 @@ func (db Store) GuidelinesOf(ctx context.Context, ids []project.ID) ([]project.G
 // PutGuidelines replaces the guidelines of a project. A member who left, or a project that is being deleted, ends it, so that no row is left behind.
 //
 // Index: primary. Key: <project>/<project>:Guidelines on condition of its version; <project>:Project:<project>/member:0:User:<user> on condition that it
-// is as it was read; the tasks. Cost: 1 TransactWriteItems of 2 rows and the tasks.
+// is as it was read; that of the change; the tasks. Cost: 1 TransactWriteItems of 3 rows and the tasks.
 func (db Store) PutGuidelines(ctx context.Context, m project.Member, before, after project.Guidelines, follow []task.Task, once idempotency.Key) error {
 	if before.Version == after.Version { // nothing to change, but a key to record
 		return db.Transact(ctx, nil, once)
@@ -82,5 +82,6 @@ func (db Store) PutGuidelines(ctx context.Context, m project.Member, before, aft
 		return &project.GuidelinesConflict{Current: before}
 	}}
 	sameMember(&member, m)
-	return unlessDone(db.Transact(ctx, append([]dynamo.Action{row, member}, dynamo.TaskActions(follow)...), once))
+	actions := append(noted(before.ChangeTo(after)), row, member)
+	return unlessDone(db.Transact(ctx, append(actions, dynamo.TaskActions(follow)...), once))
 }

@@ -101,7 +101,8 @@ func (db Store) InvitationsByID(ctx context.Context, ids []project.InvitationID)
 // CreateInvitation creates an invitation. A member who left, or a project that is being deleted, ends it, so that no row is left behind.
 //
 // Index: primary. Key: <project>:Project:<project>/invitation:<created>:Invitation:<invitation>, of the new one and of those that are removed;
-// <project>:Project:<project>/member:0:User:<user> on condition that it is as it was read. Cost: 1 TransactWriteItems of 2 rows, 1 more for each that is removed.
+// <project>:Project:<project>/member:0:User:<user> on condition that it is as it was read; that of the change. Cost: 1 TransactWriteItems of 3 rows, 1 more for
+// each that is removed.
 func (db Store) CreateInvitation(ctx context.Context, m project.Member, i project.Invitation, over []project.Invitation, once idempotency.Key) error {
 	member := dynamo.Action{Table: dynamo.RelationshipEntries, Key: ProjectMemberKey(m.Project, m.User), Failed: func(dynamo.Attrs) error { return &project.InvitationConflict{} }}
 	sameMember(&member, m)
@@ -109,14 +110,14 @@ func (db Store) CreateInvitation(ctx context.Context, m project.Member, i projec
 	for _, o := range over {
 		actions = append(actions, dynamo.Action{Table: dynamo.RelationshipEntries, Key: invitationKey(o.InvitationID), Remove: true})
 	}
-	return db.Transact(ctx, actions, once)
+	return db.Transact(ctx, append(actions, noted(i.Creation())...), once)
 }
 
 // RevokeInvitation revokes an invitation.
 //
-// Index: primary. Key: <project>:Project:<project>/invitation:<created>:Invitation:<invitation> on condition that it is as it was read.
-// Cost: 1 BatchGetItem and 1 TransactWriteItems of 1 row.
-func (db Store) RevokeInvitation(ctx context.Context, id project.InvitationID, at time.Time, once idempotency.Key) (i project.Invitation, err error) {
+// Index: primary. Key: <project>:Project:<project>/invitation:<created>:Invitation:<invitation> on condition that it is as it was read;
+// that of the change. Cost: 1 BatchGetItem and 1 TransactWriteItems of 2 rows.
+func (db Store) RevokeInvitation(ctx context.Context, by project.UserID, id project.InvitationID, at time.Time, once idempotency.Key) (i project.Invitation, err error) {
 	err = db.UntilSettled(ctx, func() error {
 		found, errs := db.InvitationsByID(ctx, []project.InvitationID{id})
 		if errs != nil && errs[0] != nil {
@@ -126,11 +127,11 @@ func (db Store) RevokeInvitation(ctx context.Context, id project.InvitationID, a
 			return db.Transact(ctx, nil, once)
 		}
 		i.RevokedAt = at
-		return db.Transact(ctx, []dynamo.Action{{
+		return db.Transact(ctx, append(notedBy(by, i.Revocation(by)), dynamo.Action{
 			Table: dynamo.RelationshipEntries, Key: invitationKey(id), Update: "SET #revoked = :at",
 			Condition: "#used = :used AND attribute_not_exists(#revoked)", Names: map[string]string{"#revoked": "revoked_at", "#used": "used"},
 			Values: dynamo.Attrs{":at": dynamo.Str(keys.Instant(at)), ":used": dynamo.Number(int64(i.Used))}, Failed: stale,
-		}}, once)
+		}), once)
 	})
 	return i, err
 }
@@ -139,8 +140,8 @@ func (db Store) RevokeInvitation(ctx context.Context, id project.InvitationID, a
 //
 // Index: primary. Key: <project>:Project:<project>/member:0:User:<user> on condition that it is not there;
 // <project>:Project:<project>/invitation:<created>:Invitation:<invitation> on condition that it is not over; taggie:User:<user>/project:0:Project:<project>;
-// the counters of <project>/<project>:Project; on condition that USER#<user>/PROFILE and <team>/<project>:Team exist. Cost: 1 BatchGetItem and
-// 1 TransactWriteItems of 6 rows; the BatchGetItem alone for who is a member.
+// the counters of <project>/<project>:Project; that of the change; on condition that USER#<user>/PROFILE and <team>/<project>:Team exist. Cost: 1 BatchGetItem
+// and 1 TransactWriteItems of 7 rows; the BatchGetItem alone for who is a member.
 func (db Store) AcceptInvitation(ctx context.Context, id project.InvitationID, m project.Member, once idempotency.Key) (is project.Member, joined bool, err error) {
 	err = db.UntilSettled(ctx, func() error {
 		before, there, err := db.member(ctx, m.Project, m.User)
@@ -163,6 +164,7 @@ func (db Store) AcceptInvitation(ctx context.Context, id project.InvitationID, m
 			users.There(m.User, &project.UnknownUser{}),
 			{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(projectOf(m.User, m.Project), m.AddedAt, nil)},
 		}
+		actions = append(actions, noted(m.Joining())...)
 		err = db.Transact(ctx, append(actions, counted(m.Project, 1, managers(m))...), once)
 		if fault.Is(err, fault.NotFound) { // the project was deleted
 			return project.ErrInvitationInvalid

@@ -94,9 +94,9 @@ func labelLists(projects ...project.ID) []entity.ID {
 // exist for anybody.
 //
 // Index: primary. Key: <project>/<project>:CategoryList and <project>/<project>:SubcategoryList on condition of their
-// versions; <label>/<project>:Category or <project>:Subcategory; the tasks. Cost: 1 BatchGetItem and 1 TransactWriteItems; with more than
+// versions; <label>/<project>:Category or <project>:Subcategory; that of the change; the tasks. Cost: 1 BatchGetItem and 1 TransactWriteItems; with more than
 // 80 labels ⌈n/25⌉ BatchWriteItem and 1 TransactWriteItems of 1 row besides.
-func (db Store) AddLabels(ctx context.Context, id project.ID, labels []project.Label, follow []task.Task, once idempotency.Key) error {
+func (db Store) AddLabels(ctx context.Context, by project.UserID, id project.ID, labels []project.Label, follow []task.Task, once idempotency.Key) error {
 	draft := db.draft(id)
 	return db.UntilSettled(ctx, func() error {
 		lists, errs := db.lists(ctx, labelLists(id))
@@ -112,6 +112,7 @@ func (db Store) AddLabels(ctx context.Context, id project.ID, labels []project.L
 		if err != nil {
 			return err
 		}
+		actions = append(actions, notedBy(by, project.Additions(by, id, labels, db.Now()))...)
 		actions = append(actions, dynamo.TaskActions(follow)...)
 		if len(labels) <= labelsAtOnce {
 			return db.Transact(ctx, append(actions, entities...), once)
@@ -165,8 +166,8 @@ func addLabels(lists []shortList, labels []project.Label, db Store) (changed, en
 
 // UpdateLabel changes a label and its element of the list. Of one that was merged, an earlier attempt whose answer was lost did it.
 //
-// Index: primary. Key: <project>/<project>:CategoryList or SubcategoryList on condition of its version; <label>/<project>:Category or Subcategory.
-// Cost: 1 BatchGetItem and 1 TransactWriteItems of 2 rows and the tasks; 2 BatchGetItem of a label that is in no list.
+// Index: primary. Key: <project>/<project>:CategoryList or SubcategoryList on condition of its version; <label>/<project>:Category or Subcategory;
+// that of the change. Cost: 1 BatchGetItem and 1 TransactWriteItems of 3 rows and the tasks; 2 BatchGetItem of a label that is in no list.
 func (db Store) UpdateLabel(ctx context.Context, id project.LabelID, c project.LabelChange, follow []task.Task, once idempotency.Key) (after project.Label, err error) {
 	err = db.UntilSettled(ctx, func() error {
 		lists, errs := db.lists(ctx, []entity.ID{listID(id.Project, string(id.Kind))})
@@ -186,10 +187,15 @@ func (db Store) UpdateLabel(ctx context.Context, id project.LabelID, c project.L
 			}
 			return nil
 		}
-		if into := find(c.Into); c.Into != "" && (into < 0 || !list.Entries[into].RetiredAt.IsZero()) {
-			return project.ErrNoTarget
+		into := ""
+		if to := find(c.Into); c.Into != "" {
+			if to < 0 || !list.Entries[to].RetiredAt.IsZero() {
+				return project.ErrNoTarget
+			}
+			into = list.Entries[to].Name
 		}
-		after = c.Of(list.Entries[at].label(id))
+		before := list.Entries[at].label(id)
+		after = c.Of(before)
 		if slices.ContainsFunc(list.Entries, func(e listed) bool { return e.ID != id.ID && e.label(id).Key() == after.Key() }) {
 			return project.NameTaken
 		}
@@ -198,6 +204,7 @@ func (db Store) UpdateLabel(ctx context.Context, id project.LabelID, c project.L
 			list.Entries = slices.Delete(list.Entries, at, at+1)
 		}
 		actions := append([]dynamo.Action{list.put(db.Now()), changeLabel(after, db.Now())}, dynamo.TaskActions(follow)...)
+		actions = append(actions, notedBy(c.By, before.ChangeTo(after, into, c.By, db.Now()))...)
 		return db.Transact(ctx, actions, once)
 	})
 	return after, err

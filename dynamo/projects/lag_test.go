@@ -77,7 +77,7 @@ func TestProjectsDoNotWaitForIndexes(t *testing.T) {
 	ctx := t.Context()
 	p, team := w.Create(w.Ada, []string{"dog"}, nil)
 	w.Project, w.Team = p, team
-	require.NoError(t, db.AddLabels(ctx, p.ID, projecttest.Labels(p.ID, project.Category, "owl"), nil, idempotency.Key{}))
+	require.NoError(t, db.AddLabels(ctx, "", p.ID, projecttest.Labels(p.ID, project.Category, "owl"), nil, idempotency.Key{}))
 	item := w.Fill(1)[0]
 	_, e := w.Finish(item, w.Ada, w.Label("owl").ID, "")
 	projects, err := db.ListProjects(ctx, w.Ada, page.Window{Limit: 5})
@@ -164,7 +164,7 @@ func TestCreatingShownRowByRow(t *testing.T) {
 		looks++
 		assert.Contains(t, []int{2, 5}, len(w.Lists()), "all of them or none")
 	})
-	require.NoError(t, db.AddLabels(t.Context(), p.ID, more, nil, idempotency.Key{}))
+	require.NoError(t, db.AddLabels(t.Context(), "", p.ID, more, nil, idempotency.Key{}))
 	assert.Positive(t, looks)
 }
 

@@ -21,19 +21,19 @@ func TestLimitsOfProjectsHoldAtOnce(t *testing.T) {
 	w, db, _ := dynamotest.OpenWorldOfProjects(t)
 	id := func() project.TransferID { return project.TransferID{Project: w.Project.ID, ID: uuid.NewString()} }
 	anImport := func(int) error {
-		return db.PutImport(dynamotest.Patient(t), nil, project.Import{TransferID: id(), Source: project.FromFile, Format: project.CSV, State: project.Awaiting, CreatedBy: w.Ada, CreatedAt: w.Clock.Now(), Version: 1}, nil, idempotency.Key{})
+		return db.PutImport(dynamotest.Patient(t), "", nil, project.Import{TransferID: id(), Source: project.FromFile, Format: project.CSV, State: project.Awaiting, CreatedBy: w.Ada, CreatedAt: w.Clock.Now(), Version: 1}, nil, idempotency.Key{})
 	}
 	anExport := func(int) error {
 		return db.PutExport(dynamotest.Patient(t), nil, project.Export{TransferID: id(), Format: project.CSV, State: project.Queued, CreatedBy: w.Ada, CreatedAt: w.Clock.Now(), Version: 1}, nil, idempotency.Key{})
 	}
 	ended := project.Import{TransferID: id(), Source: project.FromFile, Format: project.CSV, State: project.Queued, CreatedBy: w.Ada, CreatedAt: w.Clock.Now(), Version: 1}
-	require.NoError(t, db.PutImport(dynamotest.Patient(t), nil, ended, nil, idempotency.Key{}))
+	require.NoError(t, db.PutImport(dynamotest.Patient(t), "", nil, ended, nil, idempotency.Key{}))
 	dynamotest.BoundAtOnce(t, project.MaxTransfers-1, anImport)
 	dynamotest.BoundAtOnce(t, project.MaxTransfers, anExport)
 	after, ok := ended.Cancel(w.Clock.Now())
 	require.True(t, ok)
 	for range 3 { // ends once
-		err := db.PutImport(dynamotest.Patient(t), &ended, after, nil, idempotency.Key{})
+		err := db.PutImport(dynamotest.Patient(t), "", &ended, after, nil, idempotency.Key{})
 		if err != nil {
 			require.ErrorAs(t, err, new(*project.TransferConflict))
 		}
@@ -55,7 +55,7 @@ func TestLimitsOfProjectsHoldAtOnce(t *testing.T) {
 	})
 	dynamotest.BoundAtOnce(t, project.MaxTeams-1, func(n int) error {
 		of := project.Team{TeamID: project.TeamID{Project: w.Project.ID, ID: uuid.NewString()}, Name: fmt.Sprint("team ", n), Type: project.Taggie, CreatedAt: w.Clock.Now()}
-		return db.PutTeam(dynamotest.Patient(t), of, true, idempotency.Key{})
+		return db.PutTeam(dynamotest.Patient(t), "", of, true, idempotency.Key{})
 	})
 	users := make([]project.UserID, dynamotest.AtOnce)
 	for n := range users {

@@ -110,7 +110,7 @@ func (db Store) unmanaged(ctx context.Context, id project.ID) error {
 // Inherit moves a member, who must be as they were read, to a team of managers. [ErrStale] when something has changed.
 //
 // Index: primary. Key: <project>:Project:<project>/member:0:User:<user> on condition that it is as it was read; the counters of
-// <project>/<project>:Project; on condition that USER#<user>/PROFILE is not deleted, and that <team>/<project>:Team is there. Cost: 1 TransactWriteItems of 4 rows.
+// <project>/<project>:Project; on condition that USER#<user>/PROFILE is not deleted, and that <team>/<project>:Team is there; that of the change. Cost: 1 TransactWriteItems of 5 rows.
 func (db Store) Inherit(ctx context.Context, heir project.Member, team string) error {
 	after := heir
 	after.Team, after.Type = team, project.Manager
@@ -118,7 +118,8 @@ func (db Store) Inherit(ctx context.Context, heir project.Member, team string) e
 	sameMember(&row, heir)
 	into := hasTeam(after)
 	into.Failed = stale
-	return db.Transact(ctx, append([]dynamo.Action{row, into, users.There(heir.User, ErrStale)}, counted(heir.Project, 0, managers(after)-managers(heir))...), idempotency.Key{})
+	actions := append([]dynamo.Action{row, into, users.There(heir.User, ErrStale)}, noted(heir.ChangeTo(after, "", db.Now()))...)
+	return db.Transact(ctx, append(actions, counted(heir.Project, 0, managers(after)-managers(heir))...), idempotency.Key{})
 }
 
 // ListAll lists all projects that a user is in, by id: those of which the user is a member, and those that are deleted, with the former membership.

@@ -65,9 +65,9 @@ func (db Store) ListMembers(ctx context.Context, id project.ID, team string, w p
 // PutMember adds a user to a team, or moves the user from another one.
 //
 // Index: primary. Key: <project>:Project:<project>/member:0:User:<user> on condition that it is as it was read;
-// taggie:User:<user>/project:0:Project:<project>; the counters of <project>/<project>:Project; on condition that
+// taggie:User:<user>/project:0:Project:<project>; the counters of <project>/<project>:Project; that of the change; on condition that
 // USER#<user>/PROFILE and <team>/<project>:Team exist, and that USER#<user>/BLOCKED#<by> does not. Cost: 1 BatchGetItem and
-// 1 TransactWriteItems of up to 6 rows; where a manager becomes another member, 1 Query and 1 BatchGetItem more, on condition of a manager who stays.
+// 1 TransactWriteItems of up to 7 rows; where a manager becomes another member, 1 Query and 1 BatchGetItem more, on condition of a manager who stays.
 func (db Store) PutMember(ctx context.Context, by project.UserID, m project.Member, once idempotency.Key) error {
 	return db.UntilSettled(ctx, func() error {
 		before, there, err := db.member(ctx, m.Project, m.User)
@@ -85,7 +85,8 @@ func (db Store) PutMember(ctx context.Context, by project.UserID, m project.Memb
 			if err != nil {
 				return err
 			}
-			return db.Transact(ctx, append([]dynamo.Action{row, team}, change...), once)
+			actions := append([]dynamo.Action{row, team}, notedBy(by, before.ChangeTo(m, by, m.AddedAt))...)
+			return db.Transact(ctx, append(actions, change...), once)
 		}
 		row.Condition, row.Names = "attribute_not_exists(#subject)", map[string]string{"#subject": "_subject_key"}
 		actions := []dynamo.Action{row,
@@ -94,6 +95,7 @@ func (db Store) PutMember(ctx context.Context, by project.UserID, m project.Memb
 			team,
 			{Table: dynamo.RelationshipEntries, Item: entities.RelationRow(projectOf(m.User, m.Project), m.AddedAt, nil)},
 		}
+		actions = append(actions, notedBy(by, before.ChangeTo(m, by, m.AddedAt))...)
 		return db.Transact(ctx, append(actions, counted(m.Project, 1, managers(m))...), once)
 	})
 }
@@ -101,9 +103,9 @@ func (db Store) PutMember(ctx context.Context, by project.UserID, m project.Memb
 // DeleteMember removes a user from a project.
 //
 // Index: primary. Key: <project>:Project:<project>/member:0:User:<user> on condition that it is as it was read;
-// taggie:User:<user>/project:0:Project:<project>; the counters of <project>/<project>:Project. Cost: 1 BatchGetItem and
-// 1 TransactWriteItems of 3 rows; for a manager 1 Query and 1 BatchGetItem more, on condition of a manager who stays.
-func (db Store) DeleteMember(ctx context.Context, id project.ID, user project.UserID, once idempotency.Key) error {
+// taggie:User:<user>/project:0:Project:<project>; the counters of <project>/<project>:Project; that of the change. Cost: 1 BatchGetItem and
+// 1 TransactWriteItems of 4 rows; for a manager 1 Query and 1 BatchGetItem more, on condition of a manager who stays.
+func (db Store) DeleteMember(ctx context.Context, by project.UserID, id project.ID, user project.UserID, once idempotency.Key) error {
 	return db.UntilSettled(ctx, func() error {
 		before, there, err := db.member(ctx, id, user)
 		if err != nil {
@@ -119,6 +121,7 @@ func (db Store) DeleteMember(ctx context.Context, id project.ID, user project.Us
 		if err != nil {
 			return err
 		}
+		actions = append(actions, notedBy(by, before.ChangeTo(project.Member{}, by, db.Now()))...)
 		return db.Transact(ctx, append(actions, change...), once)
 	})
 }

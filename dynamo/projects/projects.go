@@ -145,13 +145,13 @@ func listMine[T any](ctx context.Context, db Store, user project.UserID, w page.
 
 // UpdateProject changes what is told about the project and its queue, and leaves alone what is counted on the row.
 //
-// Index: primary. Key: _id = <project> AND _scope_type_key = <project>:Project, on condition of its version.
-// Cost: 1 TransactWriteItems of 1 row.
+// Index: primary. Key: _id = <project> AND _scope_type_key = <project>:Project, on condition of its version; that of the change.
+// Cost: 1 TransactWriteItems of 2 rows.
 func (db Store) UpdateProject(ctx context.Context, before, after project.Project, once idempotency.Key) error {
 	if before.Version == after.Version { // nothing to change, but a key to record
 		return db.Transact(ctx, nil, once)
 	}
-	return unlessDone(db.Transact(ctx, []dynamo.Action{changeProject(before, after)}, once))
+	return unlessDone(db.Transact(ctx, append(noted(before.ChangeTo(after)), changeProject(before, after)), once))
 }
 
 // unlessDone is no error when an earlier attempt, whose answer was lost, has done it.

@@ -20,15 +20,18 @@ import (
 // PutRemoval puts a removal and the tasks that follow from it.
 //
 // Index: primary. Key: <removal>/<project>:Removal on condition of its version; <project>:Project:<project>/removal:<created>:…
-// of a new one; taggie:Tasks:<shard>/task:…; <project>/<project>:Project, which counts them, when it begins or all is removed.
-// Cost: 1 TransactWriteItems of 1 row, 1 more when it is new, 1 more when it begins or all is removed, and the tasks.
-func (db Store) PutRemoval(ctx context.Context, before *project.Removal, after project.Removal, follow []task.Task, once idempotency.Key) error {
+// of a new one; taggie:Tasks:<shard>/task:…; <project>/<project>:Project, which counts them, when it begins or all is removed;
+// that of the change, if somebody asked for it. Cost: 1 TransactWriteItems of 1 row, 1 more when it is new, 1 more when it begins or all is removed, 1 more when
+// somebody asked for it, and the tasks.
+func (db Store) PutRemoval(ctx context.Context, by project.UserID, before *project.Removal, after project.Removal, follow []task.Task, once idempotency.Key) error {
 	row, id := removalRow(after), removalID(after.TransferID)
+	change := notedBy(by, after.ChangeFrom(before, by, db.Now()))
 	if before == nil {
 		actions := append(started(row, id, entities.Header{ID: id, Created: after.CreatedAt}, follow), underWayUnless(after.Project, "removals", true, !after.Working())...)
-		return db.Transact(ctx, actions, once)
+		return db.Transact(ctx, append(actions, change...), once)
 	}
-	return db.Transact(ctx, append(replaced(row, before.Version, follow), underWayUnless(after.Project, "removals", !before.Working(), !after.Working())...), once)
+	actions := append(replaced(row, before.Version, follow), underWayUnless(after.Project, "removals", !before.Working(), !after.Working())...)
+	return db.Transact(ctx, append(actions, change...), once)
 }
 
 // RemovalsByID reads removals.

@@ -48,9 +48,9 @@ func (db Store) ListTeams(ctx context.Context, ids []project.ID) ([][]project.Te
 
 // PutTeam creates a team or changes its name.
 //
-// Index: primary. Key: <project>/<project>:TeamList on condition of its version; <team>/<project>:Team.
-// Cost: 1 BatchGetItem and 1 TransactWriteItems of 2 rows.
-func (db Store) PutTeam(ctx context.Context, t project.Team, create bool, once idempotency.Key) error {
+// Index: primary. Key: <project>/<project>:TeamList on condition of its version; <team>/<project>:Team; that of the change.
+// Cost: 1 BatchGetItem and 1 TransactWriteItems of 3 rows.
+func (db Store) PutTeam(ctx context.Context, by project.UserID, t project.Team, create bool, once idempotency.Key) error {
 	return db.UntilSettled(ctx, func() error {
 		lists, errs := db.lists(ctx, []entity.ID{listID(t.Project, teamList)})
 		if errs != nil {
@@ -59,12 +59,14 @@ func (db Store) PutTeam(ctx context.Context, t project.Team, create bool, once i
 		list := lists[0]
 		at := slices.IndexFunc(list.Entries, func(e listed) bool { return e.ID == t.ID })
 		same := slices.IndexFunc(list.Entries, func(e listed) bool { return project.Team{Name: e.Name}.Key() == t.Key() })
+		now, change := db.Now(), project.Change{}
 		switch {
 		case same >= 0 && same != at:
 			return project.NameTaken
 		case !create && at < 0:
 			return fault.New(fault.NotFound, noSuchTeam)
 		case !create:
+			change = project.Team{Name: list.Entries[at].Name}.ChangeTo(t, by, now)
 			list.Entries = slices.Clone(list.Entries)
 			list.Entries[at].Name = t.Name
 			t.Type, t.CreatedAt = list.Entries[at].Type, list.Entries[at].CreatedAt
@@ -73,19 +75,20 @@ func (db Store) PutTeam(ctx context.Context, t project.Team, create bool, once i
 		case len(list.Entries) >= project.MaxTeams:
 			return fault.New(fault.Exhausted, "a project has at most %d teams: use those that are there, or another project", project.MaxTeams)
 		default:
+			change = t.Creation(by)
 			list.Entries = append(slices.Clone(list.Entries), listed{ID: t.ID, Name: t.Name, Type: t.Type, CreatedAt: t.CreatedAt})
 		}
-		now := db.Now()
-		return db.Transact(ctx, []dynamo.Action{list.put(now), {Table: dynamo.EntitiesMaster, Item: teamRow(t, list.Version+1, now)}}, once)
+		actions := append(notedBy(by, change), list.put(now), dynamo.Action{Table: dynamo.EntitiesMaster, Item: teamRow(t, list.Version+1, now)})
+		return db.Transact(ctx, actions, once)
 	})
 }
 
 // DeleteTeam takes a team out of the list, and moves or removes its members.
 //
 // Index: primary. Key: <project>/<project>:TeamList on condition of its version; <team>/<project>:Team, and that of the team to which members move on condition that
-// it is there; then as in EmptyTeam. Cost: 2 BatchGetItem, 1 Query per 100 to 500 members of the project until it is known who is in the team, and 1
-// TransactWriteItems of up to 86 rows and the tasks; where managers manage no more, 1 Query and 1 BatchGetItem more.
-func (db Store) DeleteTeam(ctx context.Context, t project.Team, follow []task.Task, once idempotency.Key) (moved []project.Member, more bool, err error) {
+// it is there; that of the change; then as in EmptyTeam. Cost: 2 BatchGetItem, 1 Query per 100 to 500 members of the project until it is known who is in the team, and 1
+// TransactWriteItems of up to 87 rows and the tasks; where managers manage no more, 1 Query and 1 BatchGetItem more.
+func (db Store) DeleteTeam(ctx context.Context, by project.UserID, t project.Team, follow []task.Task, once idempotency.Key) (moved []project.Member, more bool, err error) {
 	err = db.UntilSettled(ctx, func() error {
 		lists, errs := db.lists(ctx, []entity.ID{listID(t.Project, teamList)})
 		if errs != nil {
@@ -105,6 +108,7 @@ func (db Store) DeleteTeam(ctx context.Context, t project.Team, follow []task.Ta
 			return err
 		}
 		actions = append(actions, list.put(db.Now()), dynamo.Action{Table: dynamo.EntitiesMaster, Item: teamRow(t, list.Version+1, t.DeletedAt)})
+		actions = append(actions, notedBy(by, t.Removal(by))...)
 		if more {
 			actions = append(actions, dynamo.TaskActions(follow)...)
 		}

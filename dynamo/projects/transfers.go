@@ -19,27 +19,30 @@ import (
 // PutImport puts an import and the tasks that follow from it.
 //
 // Index: primary. Key: <import>/<project>:Import on condition of its version; <project>:Project:<project>/import:<created>:…
-// of a new one; taggie:Tasks:<shard>/task:…; <project>/<project>:Project, which counts them, when it begins or ends.
-// Cost: 1 TransactWriteItems of 1 row, 1 more when it is new, 1 more when it begins or ends, and the tasks.
-func (db Store) PutImport(ctx context.Context, before *project.Import, after project.Import, follow []task.Task, once idempotency.Key) error {
+// of a new one; taggie:Tasks:<shard>/task:…; <project>/<project>:Project, which counts them, when it begins or ends;
+// that of the change, if somebody asked for it. Cost: 1 TransactWriteItems of 1 row, 1 more when it is new, 1 more when it begins or ends, 1 more when
+// somebody asked for it, and the tasks.
+func (db Store) PutImport(ctx context.Context, by project.UserID, before *project.Import, after project.Import, follow []task.Task, once idempotency.Key) error {
 	row, id := importRow(after), importID(after.TransferID)
+	change := notedBy(by, after.ChangeFrom(before, by, db.Now()))
 	if before == nil {
 		actions := append(started(row, id, entities.Header{ID: id, Created: after.CreatedAt}, follow), underWay(after.Project, "imports", true, after.State)...)
-		return db.Transact(ctx, actions, once)
+		return db.Transact(ctx, append(actions, change...), once)
 	}
-	return db.Transact(ctx, append(replaced(row, before.Version, follow), underWay(after.Project, "imports", before.State.Ended(), after.State)...), once)
+	actions := append(replaced(row, before.Version, follow), underWay(after.Project, "imports", before.State.Ended(), after.State)...)
+	return db.Transact(ctx, append(actions, change...), once)
 }
 
 // PutExport puts an export and the tasks that follow from it.
 //
 // Index: primary. Key: <export>/<project>:Export on condition of its version; <project>:Project:<project>/export:<created>:…
-// of a new one; taggie:Tasks:<shard>/task:…; <project>/<project>:Project, which counts them, when it begins or ends.
-// Cost: 1 TransactWriteItems of 1 row, 1 more when it is new, 1 more when it begins or ends, and the tasks.
+// of a new one; taggie:Tasks:<shard>/task:…; <project>/<project>:Project, which counts them, when it begins or ends;
+// that of the change, when it is new. Cost: 1 TransactWriteItems of 1 row, 2 more when it is new, 1 more when it begins or ends, and the tasks.
 func (db Store) PutExport(ctx context.Context, before *project.Export, after project.Export, follow []task.Task, once idempotency.Key) error {
 	row, id := exportRow(after), exportID(after.TransferID)
 	if before == nil {
 		actions := append(started(row, id, entities.Header{ID: id, Created: after.CreatedAt}, follow), underWay(after.Project, "exports", true, after.State)...)
-		return db.Transact(ctx, actions, once)
+		return db.Transact(ctx, append(actions, noted(after.Creation())...), once)
 	}
 	return db.Transact(ctx, append(replaced(row, before.Version, follow), underWay(after.Project, "exports", before.State.Ended(), after.State)...), once)
 }

@@ -43,6 +43,10 @@ type (
 	ProjectRemovalConnection = page.List[project.Removal]
 	// ProjectRemovalEdge is a removal in a list.
 	ProjectRemovalEdge = page.Edge[project.Removal]
+	// ProjectChangeConnection is a page of changes.
+	ProjectChangeConnection = page.List[project.Change]
+	// ProjectChangeEdge is a change in a list.
+	ProjectChangeEdge = page.Edge[project.Change]
 	// ProjectExportConnection is a page of exports.
 	ProjectExportConnection = page.List[project.Export]
 	// ProjectExportEdge is an export in a list.

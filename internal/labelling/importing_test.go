@@ -72,7 +72,7 @@ func (d *depot) ImportsByID(_ context.Context, ids []project.TransferID) ([]proj
 	return byID(ids, func(id project.TransferID) (project.Import, bool) { i, ok := d.imports[id]; return i, ok })
 }
 
-func (d *depot) PutImport(_ context.Context, before *project.Import, after project.Import, _ []task.Task, _ idempotency.Key) error {
+func (d *depot) PutImport(_ context.Context, _ project.UserID, before *project.Import, after project.Import, _ []task.Task, _ idempotency.Key) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {

@@ -28,7 +28,7 @@ func (w *world) removal(change func(*project.Removal)) task.Task {
 		TransferID: project.TransferID{Project: w.project, ID: uuid.NewString()}, State: project.Removing, CreatedBy: boss, Team: "t2", CreatedAt: w.now().Add(-time.Minute), Version: 1,
 	}
 	change(&r)
-	require.NoError(w.t, w.truth.PutRemoval(w.t.Context(), nil, r, nil, idempotency.Key{}))
+	require.NoError(w.t, w.truth.PutRemoval(w.t.Context(), "", nil, r, nil, idempotency.Key{}))
 	return task.Task{Kind: project.RunRemoval, ID: r.ID, Scope: string(w.project)}
 }
 
@@ -43,7 +43,7 @@ func (w *world) ran(t task.Task) time.Time {
 func (w *world) becomes(t task.Task, state project.RemovalState) {
 	w.t.Helper()
 	before := w.truth.removals[t.ID]
-	require.NoError(w.t, w.truth.PutRemoval(w.t.Context(), &before, before.Next(state), nil, idempotency.Key{}))
+	require.NoError(w.t, w.truth.PutRemoval(w.t.Context(), "", &before, before.Next(state), nil, idempotency.Key{}))
 }
 
 func named(items ...project.Item) func(*project.Removal) {

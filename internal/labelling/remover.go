@@ -47,7 +47,7 @@ func (r *Remover) Run(ctx context.Context, t task.Task) (time.Time, error) {
 			}
 			next := is.Next(project.Purging)
 			next.Left, again = is.Removed, time.Time{}
-			err = r.Truth.PutRemoval(ctx, &is, next, nil, idempotency.Key{})
+			err = r.Truth.PutRemoval(ctx, "", &is, next, nil, idempotency.Key{})
 		case project.Restoring:
 			again, err = r.empty(ctx, is, project.Restored, r.restoreAll)
 		case project.Purging:
@@ -92,7 +92,7 @@ func (s *saved) save(ctx context.Context, change func(*project.Removal)) error {
 func (s *saved) put(ctx context.Context, state project.RemovalState, change func(*project.Removal)) error {
 	next := s.is.Next(state)
 	change(&next)
-	if err := s.Truth.PutRemoval(ctx, &s.stored, next, nil, idempotency.Key{}); err != nil {
+	if err := s.Truth.PutRemoval(ctx, "", &s.stored, next, nil, idempotency.Key{}); err != nil {
 		return err
 	}
 	s.stored, s.is = next, next

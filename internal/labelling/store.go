@@ -26,7 +26,7 @@ type Truth interface {
 type Removals interface {
 	// RemovalsByID and PutRemoval are those of [project.Removals], ImportsByID is that of [project.Transfers].
 	RemovalsByID(ctx context.Context, ids []project.TransferID) ([]project.Removal, []error)
-	PutRemoval(ctx context.Context, before *project.Removal, after project.Removal, follow []task.Task, once idempotency.Key) error
+	PutRemoval(ctx context.Context, by project.UserID, before *project.Removal, after project.Removal, follow []task.Task, once idempotency.Key) error
 	ImportsByID(ctx context.Context, ids []project.TransferID) ([]project.Import, []error)
 	// ListRemoved lists up to limit items that a removal has, behind the one with an id, "" for all: those that it removed, and that were neither brought back nor are gone. It
 	// sees every acknowledged write. Cost: 1 Query.

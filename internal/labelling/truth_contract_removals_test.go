@@ -20,10 +20,10 @@ import (
 	"github.com/taggie/taggie/internal/task"
 )
 
-func (f filled) PutImport(ctx context.Context, before *project.Import, after project.Import, follow []task.Task, once idempotency.Key) error {
+func (f filled) PutImport(ctx context.Context, by project.UserID, before *project.Import, after project.Import, follow []task.Task, once idempotency.Key) error {
 	f.b.mu.Lock()
 	defer f.b.mu.Unlock()
-	err := f.Store.PutImport(ctx, before, after, follow, once)
+	err := f.Store.PutImport(ctx, by, before, after, follow, once)
 	if err == nil {
 		f.b.memory.imports[after.ID] = after
 	}
@@ -48,11 +48,11 @@ func (b *both) ImportsByID(ctx context.Context, ids []project.TransferID) ([]pro
 	return imports, errs
 }
 
-func (b *both) PutRemoval(ctx context.Context, before *project.Removal, after project.Removal, follow []task.Task, once idempotency.Key) error {
+func (b *both) PutRemoval(ctx context.Context, by project.UserID, before *project.Removal, after project.Removal, follow []task.Task, once idempotency.Key) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	err := b.Truth.PutRemoval(ctx, before, after, follow, once)
-	b.alike("PutRemoval", err, b.memory.PutRemoval(ctx, before, after, follow, once))
+	err := b.Truth.PutRemoval(ctx, by, before, after, follow, once)
+	b.alike("PutRemoval", err, b.memory.PutRemoval(ctx, by, before, after, follow, once))
 	return err
 }
 
@@ -114,7 +114,7 @@ func TestRemovalsInMemoryKeepTheContract(t *testing.T) {
 	require.NoError(t, err)
 	over, ok := i.Cancel(w.Clock.Now()) // what is removed is gone only when that is over
 	require.True(t, ok)
-	require.NoError(t, w.Projects.PutImport(t.Context(), &i, over, nil, idempotency.Key{}))
+	require.NoError(t, w.Projects.PutImport(t.Context(), "", &i, over, nil, idempotency.Key{}))
 
 	remover := labelling.NewRemover(labelling.Options{
 		Truth: w.Truth, Coordinator: silent{}, Now: w.Clock.Now, NewID: uuid.NewString, Log: slog.New(slog.DiscardHandler),
@@ -134,7 +134,7 @@ func TestRemovalsInMemoryKeepTheContract(t *testing.T) {
 		for _, i := range items[1:5] {
 			is.Items = append(is.Items, i.ID)
 		}
-		require.NoError(t, w.Truth.PutRemoval(t.Context(), nil, is, nil, idempotency.Key{}))
+		require.NoError(t, w.Truth.PutRemoval(t.Context(), "", nil, is, nil, idempotency.Key{}))
 		runs := func() {
 			w.Clock.Advance(time.Second)
 			_, err := remover.Run(t.Context(), task.Task{Kind: project.RunRemoval, ID: id.ID, Scope: string(id.Project)})
@@ -147,7 +147,7 @@ func TestRemovalsInMemoryKeepTheContract(t *testing.T) {
 			want = project.Restored
 			found, err := domain.First(w.Truth.RemovalsByID(t.Context(), []project.TransferID{id}))
 			require.NoError(t, err)
-			require.NoError(t, w.Truth.PutRemoval(t.Context(), &found, found.Next(project.Restoring), nil, idempotency.Key{}))
+			require.NoError(t, w.Truth.PutRemoval(t.Context(), "", &found, found.Next(project.Restoring), nil, idempotency.Key{}))
 		}
 		runs()
 		found, err := domain.First(w.Truth.RemovalsByID(t.Context(), []project.TransferID{id}))

@@ -29,7 +29,7 @@ func (s *truth) ImportsByID(_ context.Context, ids []project.TransferID) ([]proj
 	return byID(ids, func(id project.TransferID) (project.Import, bool) { i, ok := s.imports[id.ID]; return i, ok })
 }
 
-func (s *truth) PutRemoval(_ context.Context, before *project.Removal, after project.Removal, _ []task.Task, _ idempotency.Key) error {
+func (s *truth) PutRemoval(_ context.Context, _ project.UserID, before *project.Removal, after project.Removal, _ []task.Task, _ idempotency.Key) error {
 	err := s.begin("PutRemoval")
 	defer s.mu.Unlock()
 	if err != nil {

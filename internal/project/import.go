@@ -54,7 +54,7 @@ func (i Import) format() Format {
 // ImportStore is what an [Importer] needs of a [Store].
 type ImportStore interface {
 	ImportsByID(ctx context.Context, ids []TransferID) ([]Import, []error)
-	PutImport(ctx context.Context, before *Import, after Import, follow []task.Task, once idempotency.Key) error
+	PutImport(ctx context.Context, by UserID, before *Import, after Import, follow []task.Task, once idempotency.Key) error
 	ImportItems(ctx context.Context, items []Item) (created int, there []Item, err error)
 }
 
@@ -152,7 +152,7 @@ func (im Importer) end(ctx context.Context, i Import) (time.Time, error) {
 	case im.Now().Before(until):
 		return until, nil
 	}
-	if err := im.Store.PutImport(ctx, &i, i.end(Failed, "nothing was uploaded in time", im.Now()), nil, idempotency.Key{}); err != nil {
+	if err := im.Store.PutImport(ctx, "", &i, i.end(Failed, "nothing was uploaded in time", im.Now()), nil, idempotency.Key{}); err != nil {
 		return time.Time{}, fmt.Errorf("end import %s of project %s: %w", i.ID, i.Project, err)
 	}
 	im.remove(ctx, i)

@@ -23,7 +23,7 @@ func TestTheStoreOfTheTestsOfImportsKeepsTheContract(t *testing.T) {
 	i := project.Import{
 		TransferID: project.TransferID{Project: "p", ID: "i"}, Source: project.FromFile, Format: project.JSONLines, Bytes: 10, State: project.Queued, CreatedBy: "man", CreatedAt: early, Version: 1,
 	}
-	require.NoError(t, w.store.PutImport(ctx, nil, i, nil, idempotency.Key{}))
+	require.NoError(t, w.store.PutImport(ctx, "", nil, i, nil, idempotency.Key{}))
 	memory := project.NewWarehouse(t, i)
 	known, conflicts := 0, 0
 	for range 60 {
@@ -48,7 +48,7 @@ func TestTheStoreOfTheTestsOfImportsKeepsTheContract(t *testing.T) {
 		before.Version -= random.IntN(2) // somebody was faster
 		after := before
 		after.State, after.Version, after.Read, after.Imported = project.Running, before.Version+1, before.Read+1, before.Imported+created
-		want, got := w.store.PutImport(ctx, &before, after, nil, idempotency.Key{}), memory.PutImport(ctx, &before, after, nil, idempotency.Key{})
+		want, got := w.store.PutImport(ctx, "", &before, after, nil, idempotency.Key{}), memory.PutImport(ctx, "", &before, after, nil, idempotency.Key{})
 		var conflict *project.TransferConflict
 		if errors.As(want, &conflict) {
 			require.ErrorAs(t, got, &conflict)

@@ -65,7 +65,7 @@ func (s *Service) ImportItems(ctx context.Context, in ImportItems) (Import, erro
 		if err := s.mayTake(ctx, in); err != nil {
 			return Import{}, err
 		}
-		return i, s.o.Store.PutImport(ctx, nil, i, []task.Task{i.task(RunImport, i.CreatedAt)}, key.With(i.ID))
+		return i, s.o.Store.PutImport(ctx, p.Member.User, nil, i, []task.Task{i.task(RunImport, i.CreatedAt)}, key.With(i.ID))
 	}, func(ctx context.Context, result []string) (Import, error) {
 		return domain.Gone(s.imported(ctx, TransferID{Project: in.Project, ID: result[0]}))
 	})

@@ -406,7 +406,7 @@ func (r *importRun) save(ctx context.Context, state TransferState, message strin
 		after, _ = after.Fail(message, r.Now())
 	}
 	after.Version = before.Version + 1 // one step, whatever it consists of
-	if err := r.Store.PutImport(ctx, &before, after, nil, idempotency.Key{}); err != nil {
+	if err := r.Store.PutImport(ctx, "", &before, after, nil, idempotency.Key{}); err != nil {
 		return r.lost(ctx, err)
 	}
 	r.stored, r.savedAt = after, r.Now()

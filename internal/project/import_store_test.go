@@ -63,7 +63,7 @@ func (w *warehouse) ImportsByID(context.Context, []TransferID) ([]Import, []erro
 	return []Import{w.current}, []error{nil}
 }
 
-func (w *warehouse) PutImport(_ context.Context, before *Import, after Import, _ []task.Task, _ idempotency.Key) error {
+func (w *warehouse) PutImport(_ context.Context, _ UserID, before *Import, after Import, _ []task.Task, _ idempotency.Key) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.saving != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/viewer"
 )
 
 // The bounds of invitations.
@@ -83,7 +84,7 @@ type Invitations interface {
 	// *[InvitationConflict]. It is atomic.
 	CreateInvitation(ctx context.Context, m Member, i Invitation, over []Invitation, once idempotency.Key) error
 	// RevokeInvitation sets when the invitation was revoked, unless it was before, and returns it as it is then. NotFound.
-	RevokeInvitation(ctx context.Context, id InvitationID, at time.Time, once idempotency.Key) (Invitation, error)
+	RevokeInvitation(ctx context.Context, by UserID, id InvitationID, at time.Time, once idempotency.Key) (Invitation, error)
 	// AcceptInvitation makes the user of m a member by the invitation and counts that, on condition that the invitation is not over at the time when m is
 	// added, and that the team is there. A user who is a member already stays as they are, and nothing is counted. It returns the membership, and
 	// whether it is new. [ErrInvitationInvalid]; *[UnknownUser] when the user does not exist; Exhausted above [MaxMembers]. It is atomic.
@@ -217,7 +218,7 @@ func (s *Service) RevokeInvitation(ctx context.Context, in RevokeInvitation) (In
 			return Invitation{}, err
 		}
 		as := i.as
-		i, err = s.o.Store.RevokeInvitation(ctx, i.InvitationID, domain.Later(s.o.Now, i.CreatedAt()), key.With(i.ID))
+		i, err = s.o.Store.RevokeInvitation(ctx, viewer.From(ctx).UserID, i.InvitationID, domain.Later(s.o.Now, i.CreatedAt()), key.With(i.ID))
 		s.showInvitation(&i, as)
 		return i, err
 	}, func(ctx context.Context, _ []string) (Invitation, error) {

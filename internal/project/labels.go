@@ -35,7 +35,7 @@ func (s *Service) AddLabels(ctx context.Context, in AddLabels) (Project, error) 
 		if err != nil {
 			return Project{}, err
 		}
-		err = s.o.Store.AddLabels(ctx, in.Project, labels, s.telling(p.ID, toldLists), key.With(string(in.Project)))
+		err = s.o.Store.AddLabels(ctx, p.Member.User, in.Project, labels, s.telling(p.ID, toldLists), key.With(string(in.Project)))
 		if errors.Is(err, NameTaken) {
 			return Project{}, s.taken(ctx, p, labels)
 		}
@@ -67,6 +67,7 @@ type LabelChange struct {
 	Retired *bool
 	Into    string // the label of the same list that takes its place
 	At      time.Time
+	By      UserID // "" when nobody asked for it
 }
 
 // Of returns the label after the change.
@@ -126,7 +127,7 @@ func (s *Service) UpdateLabel(ctx context.Context, in UpdateLabel) (Label, error
 		if err != nil {
 			return Label{}, err
 		}
-		c.At = domain.Later(s.o.Now, time.Time{})
+		c.At, c.By = domain.Later(s.o.Now, time.Time{}), p.Member.User
 		follow := s.telling(p.ID, toldLists)
 		if c.Into != "" {
 			follow = append(follow, in.Label.task(c.At))

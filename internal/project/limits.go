@@ -22,6 +22,8 @@ func Limits() []limit.Limit {
 		{What: "Open invitations", Of: "a project", Most: limit.Count(MaxInvitations), Code: limit.Exhausted},
 		{What: "Users who can join by it", Of: "an invitation", Most: limit.Count(MaxInvitationUses), Code: limit.Invalid},
 		{What: "Days until it expires", Of: "an invitation", Most: limit.Count(MaxInvitationDays), Code: limit.Invalid},
+		{What: "Characters of a value", Of: "a change in the history of a project", Most: limit.Count(mostShown), Then: "the rest is left out, and `…` tells so"},
+		{What: "Time for which it is kept", Of: "a change in the history of a project", Most: limit.Time(HistoryKept), Then: "it is not listed any more"},
 		{What: "Items", Of: "a project", Most: limit.About(MaxItems), Then: mistake, Set: "TAGGIE_ALLOWANCES"},
 		{What: "Imports in progress, and as many exports and removals", Of: "a project", Most: limit.Count(MaxTransfers), Code: limit.Exhausted},
 		{What: "Imports in all, and as many exports and removals", Of: "a project", Most: limit.Count(MaxTransfersEver), Code: limit.Exhausted},

@@ -39,7 +39,7 @@ func TestWhoCreatesAProjectManagesIt(t *testing.T) {
 	assert.Equal(t, p, again)
 	assert.Equal(t, 1, w.store.writes)
 	w.put("man", project.TeamID{Project: p.ID, ID: p.Member.Team}, project.Manager) // one has to be left
-	require.NoError(t, w.store.Store.DeleteMember(t.Context(), p.ID, "new", idempotency.Key{}))
+	require.NoError(t, w.store.Store.DeleteMember(t.Context(), "", p.ID, "new", idempotency.Key{}))
 	again, err = w.Create(as(t, "new"), in)
 	require.NoError(t, err)
 	assert.Zero(t, again, "who left does not see it again")

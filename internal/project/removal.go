@@ -11,6 +11,7 @@ import (
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/task"
+	"github.com/taggie/taggie/internal/viewer"
 )
 
 // UndoRemoval is how long removed items can be brought back.
@@ -69,10 +70,11 @@ func (r Removal) ImportID() TransferID { return TransferID{Project: r.Project, I
 
 // Removals keeps removals.
 type Removals interface {
-	// PutRemoval replaces before by after, and records the tasks with it; before nil stands for one that does not exist.
+	// PutRemoval replaces before by after, and records the tasks with it, and who asked for it in the history; before nil stands for one that does not
+	// exist, by "" for what runs by itself.
 	// *[TransferConflict] when before is not the current version; Exhausted when [MaxTransfers] of the project are removing items,
 	// and beyond [MaxTransfersEver].
-	PutRemoval(ctx context.Context, before *Removal, after Removal, follow []task.Task, once idempotency.Key) error
+	PutRemoval(ctx context.Context, by UserID, before *Removal, after Removal, follow []task.Task, once idempotency.Key) error
 	// RemovalsByID returns the removal or the error of each id, in the order of ids. It sees every acknowledged write.
 	RemovalsByID(ctx context.Context, ids []TransferID) ([]Removal, []error)
 	// ListRemovals lists the removals of a project, the newest first. It sees every acknowledged write.
@@ -158,7 +160,7 @@ func (s *Service) Remove(ctx context.Context, in Remove) (Removal, error) {
 			}
 			r.Import = i.ID
 		}
-		return r, s.o.Store.PutRemoval(ctx, nil, r, []task.Task{r.task(RunRemoval, now)}, key.With(r.ID))
+		return r, s.o.Store.PutRemoval(ctx, p.Member.User, nil, r, []task.Task{r.task(RunRemoval, now)}, key.With(r.ID))
 	}, func(ctx context.Context, result []string) (Removal, error) {
 		return domain.Gone(s.removal(ctx, TransferID{Project: in.Project, ID: result[0]}))
 	})
@@ -245,7 +247,7 @@ func (s *Service) changeRemoval(ctx context.Context, mutation string, in ChangeR
 				t.ID += soon
 				follow = append(follow, t)
 			}
-			return after, s.o.Store.PutRemoval(ctx, &before, after, follow, key.With(after.ID))
+			return after, s.o.Store.PutRemoval(ctx, viewer.From(ctx).UserID, &before, after, follow, key.With(after.ID))
 		})
 	}, func(ctx context.Context, _ []string) (Removal, error) { return domain.Gone(s.removal(ctx, in.Removal)) })
 }

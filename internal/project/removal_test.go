@@ -67,7 +67,7 @@ func TestARemovalIsUndoneInTime(t *testing.T) {
 	change := func(what string, r project.Removal) (project.Removal, error) {
 		n++
 		r.TransferID, r.CreatedBy, r.CreatedAt, r.Version = project.TransferID{Project: "p", ID: "r" + string(rune('a'+n))}, "man", early, 1
-		require.NoError(t, w.store.Store.PutRemoval(t.Context(), nil, r, nil, idempotency.Key{}))
+		require.NoError(t, w.store.Store.PutRemoval(t.Context(), "", nil, r, nil, idempotency.Key{}))
 		w.store.tasks = nil
 		do := w.UndoRemoval
 		if what == "purge" {

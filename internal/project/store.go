@@ -18,12 +18,13 @@ type Store interface {
 	Removals
 	Deletions
 	GuidelinesStore
+	HistoryStore
 	Invitations
 	idempotency.Store
 }
 
 // Projects keeps projects, teams, members and the two lists. Writes are atomic and record the idempotency key with the effect;
-// they return *idempotency.Replayed when it was used before.
+// they return *idempotency.Replayed when it was used before. They also record in the history of the project what was changed and by whom; nothing when by is "".
 type Projects interface {
 	// ProjectsByID returns the project or the error of each id with the membership of the user, in the order of ids; NotFound
 	// for one that does not exist. It sees every acknowledged write.
@@ -38,7 +39,7 @@ type Projects interface {
 	// UpdateProject replaces before by after. *[VersionConflict] when before is not the current version.
 	UpdateProject(ctx context.Context, before, after Project, once idempotency.Key) error
 	// AddLabels adds to the two lists, with the tasks. [NameTaken] when a label of that kind and name is there; Exhausted above [MaxCategories].
-	AddLabels(ctx context.Context, id ID, labels []Label, follow []task.Task, once idempotency.Key) error
+	AddLabels(ctx context.Context, by UserID, id ID, labels []Label, follow []task.Task, once idempotency.Key) error
 	// UpdateLabel changes a label that is in its list, and takes it out of that when it is merged into another, with the tasks. It returns the label after the
 	// change. [NameTaken]; [ErrNoTarget] when the other is not in the list or retired; [ErrMerged] when it was merged into a different one; NotFound.
 	UpdateLabel(ctx context.Context, id LabelID, c LabelChange, follow []task.Task, once idempotency.Key) (Label, error)
@@ -50,12 +51,12 @@ type Projects interface {
 	LabelsByID(ctx context.Context, ids []LabelID) ([]Label, []error)
 	// PutTeam creates the team, or changes its name; the type of a team stays. NotFound when the project does not exist;
 	// [NameTaken]; Exhausted above [MaxTeams].
-	PutTeam(ctx context.Context, t Team, create bool, once idempotency.Key) error
+	PutTeam(ctx context.Context, by UserID, t Team, create bool, once idempotency.Key) error
 	// DeleteTeam takes a team out of the list, so that nobody is put into it any more, and moves its members to the team t.Into, or removes them
 	// when that is "": some of them at once, all when they are at most [MembersAtOnce]. It returns those whom it moved, as they are then, in no team if they left, and whether there may be more;
 	// only then are the tasks recorded. NotFound when one of the teams does not exist any more; [ErrLastManager], also when the team has more managers
 	// than are moved at once, and they would not be managers any more.
-	DeleteTeam(ctx context.Context, t Team, follow []task.Task, once idempotency.Key) (moved []Member, more bool, err error)
+	DeleteTeam(ctx context.Context, by UserID, t Team, follow []task.Task, once idempotency.Key) (moved []Member, more bool, err error)
 	// EmptyTeam moves or removes some more members of a team that was deleted, also when the team to which they move was deleted since. It returns them,
 	// and nobody when all are.
 	EmptyTeam(ctx context.Context, t Team) ([]Member, error)
@@ -67,7 +68,7 @@ type Projects interface {
 	// blocked the other one; NotFound when the team does not exist; [ErrLastManager].
 	PutMember(ctx context.Context, by UserID, m Member, once idempotency.Key) error
 	// DeleteMember removes the user, if there; [ErrLastManager].
-	DeleteMember(ctx context.Context, id ID, user UserID, once idempotency.Key) error
+	DeleteMember(ctx context.Context, by UserID, id ID, user UserID, once idempotency.Key) error
 	// ListMembers lists the members of a project, or of one team of it, by user id. It sees every acknowledged write.
 	ListMembers(ctx context.Context, id ID, team string, w page.Window) (page.Slice[Member], error)
 	// MembersByID returns the membership of each user, or NotFound, in the order of users.
@@ -151,9 +152,10 @@ type ReviewsRequest struct {
 
 // Transfers keeps imports and exports.
 type Transfers interface {
-	// PutImport replaces before by after, and records the tasks with it; before nil stands for one that does not exist.
+	// PutImport replaces before by after, and records the tasks with it, and who asked for it in the history; before nil stands for one that does not
+	// exist, by "" for what runs by itself.
 	// *[TransferConflict] when before is not the current version; Exhausted when [MaxTransfers] of the project have not ended.
-	PutImport(ctx context.Context, before *Import, after Import, follow []task.Task, once idempotency.Key) error
+	PutImport(ctx context.Context, by UserID, before *Import, after Import, follow []task.Task, once idempotency.Key) error
 	// PutExport does the same for exports.
 	PutExport(ctx context.Context, before *Export, after Export, follow []task.Task, once idempotency.Key) error
 	// ImportsByID returns the import or the error of each id, in the order of ids. It sees every acknowledged write.

@@ -100,7 +100,7 @@ func (s *Service) DeleteTeam(ctx context.Context, in DeleteTeam) (Team, error) {
 		}
 		t.DeletedAt = domain.Later(s.o.Now, t.CreatedAt)
 		follow := task.Task{Kind: RunTeam, ID: t.ID, Scope: string(t.Project), Due: t.DeletedAt}
-		moved, _, err := s.o.Store.DeleteTeam(ctx, t, []task.Task{follow}, key.With(t.ID))
+		moved, _, err := s.o.Store.DeleteTeam(ctx, viewer.From(ctx).UserID, t, []task.Task{follow}, key.With(t.ID))
 		if err != nil {
 			return Team{}, err
 		}
@@ -157,7 +157,7 @@ func (s *Service) tellEmptied(ctx context.Context, t Team, moved []Member) {
 }
 
 func (s *Service) putTeam(ctx context.Context, t Team, create bool, key idempotency.Key) (Team, error) {
-	err := s.o.Store.PutTeam(ctx, t, create, key.With(t.ID))
+	err := s.o.Store.PutTeam(ctx, viewer.From(ctx).UserID, t, create, key.With(t.ID))
 	if errors.Is(err, NameTaken) {
 		return Team{}, nameTaken("input.name")
 	}
@@ -269,7 +269,7 @@ func (s *Service) RemoveMember(ctx context.Context, in RemoveMember) error {
 			return struct{}{}, err
 		}
 		was := err == nil
-		err = s.o.Store.DeleteMember(ctx, in.Project, in.User, key.With(string(in.User)))
+		err = s.o.Store.DeleteMember(ctx, me, in.Project, in.User, key.With(string(in.User)))
 		if err == nil && was {
 			s.tellLeft(ctx, in.Project, in.User)
 		}

@@ -39,7 +39,7 @@ func TestATeamOfADeletedProjectIsEmptied(t *testing.T) {
 	}
 	team := w.team(day)
 	team.DeletedAt, team.Into = morning, "reviewers"
-	_, more, err := w.store.Store.DeleteTeam(t.Context(), team, nil, idempotency.Key{})
+	_, more, err := w.store.Store.DeleteTeam(t.Context(), "", team, nil, idempotency.Key{})
 	require.NoError(t, err)
 	require.True(t, more)
 	count := func(id string) int {

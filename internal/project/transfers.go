@@ -11,6 +11,7 @@ import (
 	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/retry"
 	"github.com/taggie/taggie/internal/task"
+	"github.com/taggie/taggie/internal/viewer"
 )
 
 // ListImports lists the imports of a project that the viewer was shown. NotFound for others, Forbidden for who is no manager.
@@ -80,7 +81,7 @@ func (s *Service) CreateImport(ctx context.Context, in CreateImport) (Import, er
 		}
 		end := i.task(RunImport, i.CreatedAt.Add(UploadTime))
 		end.ID += endOf
-		return i, s.o.Store.PutImport(ctx, nil, i, []task.Task{end}, key.With(i.ID))
+		return i, s.o.Store.PutImport(ctx, p.Member.User, nil, i, []task.Task{end}, key.With(i.ID))
 	}, func(ctx context.Context, result []string) (Import, error) {
 		return domain.Gone(s.imported(ctx, TransferID{Project: in.Project, ID: result[0]}))
 	})
@@ -157,7 +158,7 @@ func (s *Service) changeImport(ctx context.Context, mutation string, in ChangeIm
 			if err != nil || after.Version == before.Version {
 				return after, err
 			}
-			return after, s.o.Store.PutImport(ctx, &before, after, follow, key.With(after.ID))
+			return after, s.o.Store.PutImport(ctx, viewer.From(ctx).UserID, &before, after, follow, key.With(after.ID))
 		})
 	}, func(ctx context.Context, _ []string) (Import, error) { return domain.Gone(s.imported(ctx, in.Import)) })
 }

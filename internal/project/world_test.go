@@ -89,8 +89,8 @@ func (w *watched) PutGuidelines(ctx context.Context, m project.Member, before, a
 	return w.following(follow, func() error { return w.Store.PutGuidelines(ctx, m, before, after, follow, once) })
 }
 
-func (w *watched) AddLabels(ctx context.Context, id project.ID, labels []project.Label, follow []task.Task, once idempotency.Key) error {
-	return w.following(follow, func() error { return w.Store.AddLabels(ctx, id, labels, follow, once) })
+func (w *watched) AddLabels(ctx context.Context, by project.UserID, id project.ID, labels []project.Label, follow []task.Task, once idempotency.Key) error {
+	return w.following(follow, func() error { return w.Store.AddLabels(ctx, by, id, labels, follow, once) })
 }
 
 func (w *watched) UpdateLabel(ctx context.Context, id project.LabelID, c project.LabelChange, follow []task.Task, once idempotency.Key) (after project.Label, err error) {
@@ -98,28 +98,28 @@ func (w *watched) UpdateLabel(ctx context.Context, id project.LabelID, c project
 	return after, err
 }
 
-func (w *watched) PutTeam(ctx context.Context, t project.Team, create bool, once idempotency.Key) error {
-	return w.wrote(func() error { return w.Store.PutTeam(ctx, t, create, once) })
+func (w *watched) PutTeam(ctx context.Context, by project.UserID, t project.Team, create bool, once idempotency.Key) error {
+	return w.wrote(func() error { return w.Store.PutTeam(ctx, by, t, create, once) })
 }
 
 func (w *watched) PutMember(ctx context.Context, by project.UserID, m project.Member, once idempotency.Key) error {
 	return w.wrote(func() error { return w.Store.PutMember(ctx, by, m, once) })
 }
 
-func (w *watched) DeleteMember(ctx context.Context, id project.ID, user project.UserID, once idempotency.Key) error {
-	return w.wrote(func() error { return w.Store.DeleteMember(ctx, id, user, once) })
+func (w *watched) DeleteMember(ctx context.Context, by project.UserID, id project.ID, user project.UserID, once idempotency.Key) error {
+	return w.wrote(func() error { return w.Store.DeleteMember(ctx, by, id, user, once) })
 }
 
-func (w *watched) PutImport(ctx context.Context, before *project.Import, after project.Import, follow []task.Task, once idempotency.Key) error {
-	return w.following(follow, func() error { return w.Store.PutImport(ctx, before, after, follow, once) })
+func (w *watched) PutImport(ctx context.Context, by project.UserID, before *project.Import, after project.Import, follow []task.Task, once idempotency.Key) error {
+	return w.following(follow, func() error { return w.Store.PutImport(ctx, by, before, after, follow, once) })
 }
 
 func (w *watched) PutExport(ctx context.Context, before *project.Export, after project.Export, follow []task.Task, once idempotency.Key) error {
 	return w.following(follow, func() error { return w.Store.PutExport(ctx, before, after, follow, once) })
 }
 
-func (w *watched) PutRemoval(ctx context.Context, before *project.Removal, after project.Removal, follow []task.Task, once idempotency.Key) error {
-	return w.following(follow, func() error { return w.Store.PutRemoval(ctx, before, after, follow, once) })
+func (w *watched) PutRemoval(ctx context.Context, by project.UserID, before *project.Removal, after project.Removal, follow []task.Task, once idempotency.Key) error {
+	return w.following(follow, func() error { return w.Store.PutRemoval(ctx, by, before, after, follow, once) })
 }
 
 func (w *watched) ListLabels(ctx context.Context, ids []project.ID) ([][]project.Label, []error) {
@@ -266,7 +266,7 @@ func newWorld(t *testing.T) *world {
 	w.join("rev", project.Team{TeamID: project.TeamID{Project: "p", ID: "reviewers"}, Name: "Reviewers", Type: project.Reviewer, CreatedAt: early})
 	w.finish(stores, bird, "bird", "e", "tag", "taggers", "owl")
 	w.finish(stores, cat, "cat", "f", "other", "others", "cat")
-	require.NoError(t, w.store.Store.PutImport(t.Context(), nil, project.Import{
+	require.NoError(t, w.store.Store.PutImport(t.Context(), "", nil, project.Import{
 		TransferID: project.TransferID{Project: "p", ID: "m"}, Source: project.FromFile, Format: project.CSV, Bytes: 10, State: project.Awaiting, CreatedBy: "man", CreatedAt: early, Version: 1,
 	}, nil, idempotency.Key{}))
 	x := project.Export{TransferID: project.TransferID{Project: "p", ID: "x"}, Format: project.CSV, State: project.Queued, CreatedBy: "man", CreatedAt: early, Version: 1}
@@ -304,7 +304,7 @@ func (w *world) create(p project.Project, manager project.UserID, team string, l
 // join stores a team with somebody in it.
 func (w *world) join(who project.UserID, t project.Team) {
 	w.t.Helper()
-	require.NoError(w.t, w.store.Store.PutTeam(w.t.Context(), t, true, idempotency.Key{}))
+	require.NoError(w.t, w.store.Store.PutTeam(w.t.Context(), "", t, true, idempotency.Key{}))
 	w.put(who, t.TeamID, t.Type)
 }
 
@@ -389,7 +389,7 @@ func (w *world) moves(id project.TransferID, change func(*project.Import)) {
 	after := before
 	after.Version++
 	change(&after)
-	require.NoError(w.t, w.store.Store.PutImport(w.t.Context(), &before, after, nil, idempotency.Key{}))
+	require.NoError(w.t, w.store.Store.PutImport(w.t.Context(), "", &before, after, nil, idempotency.Key{}))
 }
 
 // one takes the value that is there.

@@ -27,7 +27,7 @@ var deeds = []struct{ who, document string }{
 	{"ada", `{ entity(id: $entity) { attributes indexEntries { __typename } } scope(id: $scope) { entities(type: "Thing", first: 5) { nodes { key } } lookup(index: "byName", first: 5) { nodes { key } } } }`},
 	{"ada", `{ viewer { scores(first: 5) { nodes { title description pages { name item { name } } snapshots { name } } } items(first: 5) { nodes { name useCount usedBy(first: 5) { nodes { __typename } } } } itemUsage { __typename } } }`},
 	{"grace", `{ itemTags(beginsWith: "viola", first: 5) { nodes { value } } taggedItems(beginsWith: "viola", first: 5) { nodes { name tags(first: 5) { nodes { value } } } } itemTagValues(beginsWith: "v") { value } score(id: $score) { title } }`},
-	{"manager", `{ project(id: $project) { name guidelines { text } invitations { used } categories { name } teams { name } members(first: 20) { nodes { type } } items(first: 5) { nodes { name efforts(first: 5) { nodes { __typename } } } } imports(first: 5) { nodes { state } } } }`},
+	{"manager", `{ project(id: $project) { name history(first: 5) { nodes { type } } guidelines { text } invitations { used } categories { name } teams { name } members(first: 20) { nodes { type } } items(first: 5) { nodes { name efforts(first: 5) { nodes { __typename } } } } imports(first: 5) { nodes { state } } } }`},
 	{"ada", `{ viewer { archives(first: 5) { nodes { state url faults { path } } } } }`},
 	{"grace", `{ viewer { keptScores(first: 5) { nodes { title } } } }`},
 	{"grace", `mutation { keepScore(input: {scoreId: $score}) { __typename } }`},

@@ -115,6 +115,13 @@ func provokedProjects() map[string]map[string]provocation {
 				p.counts("entities_master", rowOf(l), "_meta.members", p.most())
 				return p.Mutate("putProjectMember", "member { type }", apitest.Vars{"teamId": team, "userId": p.User("friend" + string(l.Key()) + "@example.com").ID})
 			}),
+			"Characters of a value, a change in the history of a project": met(func(p *provoker) {
+				id := p.Project("P").ID
+				p.Mutate("updateProject", "project { version }", apitest.Vars{"projectId": id, "description": strings.Repeat("ü", p.most()+1)})
+				changes := p.Must(`query($p: ID!) { project(id: $p) { history(first: 1) { nodes { fields { after } } } } }`, apitest.Vars{"p": id})
+				assert.Contains(p.T, changes.Body, `"after":"`+strings.Repeat("ü", p.most())+`…"`)
+			}),
+			"Time for which it is kept, a change in the history of a project": testedIn("internal/storetest/projecttest", "historyInPages", "all are older than a year"),
 			"Items, a project": met(func(p *provoker) {
 				i := p.allowed("items", 3).Project("P").ImportedAs("DONE", "JSON_LINES", apitest.Lines(0, 200)) // of several transactions, of which most have no room at all
 				assert.InDelta(p.T, 3, i.At("imported"), 0)

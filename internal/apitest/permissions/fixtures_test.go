@@ -188,6 +188,8 @@ var starts = map[string][]string{
 	"ProjectInvitation": {`query project(id: $project) . invitations`},
 	"InvitationPreview": {`query invitation(token: $inviteToken)`},
 	"ProjectRemoval":    {`query project(id: $project) . removals . nodes`},
+	"ProjectChange":     {`query project(id: $project) . history . nodes`},
+	"ChangedField":      {`query project(id: $project) . history . nodes . fields`},
 
 	"EmailTaken": {
 		`mutation createUser(input: {name: "Walker", email: $takenEmail}) . problem`,
@@ -319,7 +321,7 @@ var shownTypes = []string{
 var ofSome = []string{
 	"ProjectItem.category", "ProjectItem.subcategory", "ProjectItem.claim", "ProjectItem.returnedTo", "ProjectItemEffort.undoneAt", "ProjectItemEffort.review",
 	"ProjectImport.endedAt", "Score.snapshot", "Item.score", "ProjectItem.item", "ProjectItem.url", "ProjectItem.metadata",
-	"Project.queueRebuild", "ProjectRemoval.undoUntil", "Item.withdrawnAt", "Team.deletedAt", "ProjectInvitation.revokedAt",
+	"Project.queueRebuild", "ProjectRemoval.undoUntil", "Item.withdrawnAt", "Team.deletedAt", "ProjectInvitation.revokedAt", "ProjectChange.subject", "ProjectChange.member", "ChangedField.before", "ChangedField.after",
 }
 
 // unseen are mutations that change nothing which a snapshot shows, or nothing for some who may send them.

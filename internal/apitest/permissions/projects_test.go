@@ -112,7 +112,7 @@ func (w *world) renewRemoval() {
 		TransferID: project.TransferID{Project: l.Key(), ID: uuid.NewString()}, Import: apitest.GlobalKey(w.T, w.ids["imported"])[2], Status: project.New, State: project.Undoable,
 		CreatedBy: project.UserID(apitest.GlobalKey(w.T, w.ids["owner"])[1]), CreatedAt: now, EndedAt: now, UndoUntil: now.Add(time.Hour), Removed: 2, Left: 1, Purge: true, Version: 1,
 	}
-	require.NoError(w.T, store.PutRemoval(w.T.Context(), nil, r, nil, idempotency.Key{}))
+	require.NoError(w.T, store.PutRemoval(w.T.Context(), "", nil, r, nil, idempotency.Key{}))
 	gone := project.Item{
 		ItemID: project.ItemIDOf(l.Key(), "removed"), ExternalID: "removed", Name: "secret removed", Status: project.Removed, Was: project.New, Removal: "another", Seq: "1", Version: 2, CreatedAt: now, UpdatedAt: now,
 	}

@@ -13,11 +13,13 @@ import (
 
 	"github.com/taggie/taggie/dynamo/keys"
 	"github.com/taggie/taggie/dynamo/outbox"
+	"github.com/taggie/taggie/dynamo/projects"
 	"github.com/taggie/taggie/dynamo/users"
 	"github.com/taggie/taggie/internal/apitest"
 	"github.com/taggie/taggie/internal/domain"
 	"github.com/taggie/taggie/internal/fault"
 	"github.com/taggie/taggie/internal/idempotency"
+	"github.com/taggie/taggie/internal/page"
 	"github.com/taggie/taggie/internal/user"
 )
 
@@ -81,6 +83,38 @@ const foundByTwo = `members(first: 20) { nodes { user { id } } }
 	toReviewCount
 	items(first: 50) { nodes { id status claim { user { id } } returnedTo { id }
 		efforts(first: 10) { nodes { id user { id name } review { verdict by { id name } } } } } }`
+
+// Changes stay in the history of a project after the erasure of who made them, and of whom they concern, and name nobody then.
+func TestTheHistoryNamesNoErasedUser(t *testing.T) {
+	t.Parallel()
+	s := apitest.NewServer(t)
+	s.Works()
+	l := s.User("ada.erased@example.com").Project("Birds")
+	grace := s.User("grace.erased@example.com")
+	managers := l.Must(`query($p: ID!) { project(id: $p) { viewerMember { team { id } } } }`, apitest.Vars{"p": l.ID}).Str("project.viewerMember.team.id")
+	l.Mutate("putProjectMember", "member { type }", apitest.Vars{"teamId": managers, "userId": grace.ID})
+	grace.Mutate("updateProject", "project { version }", apitest.Vars{"projectId": l.ID, "name": "Owls"})
+	changes := func() *apitest.Answer {
+		return l.Must(`query($p: ID!) { project(id: $p) { history(first: 2) { nodes { type by { id } member { id } fields { before after } } } } }`, apitest.Vars{"p": l.ID})
+	}
+	require.Contains(t, changes().Body, grace.ID)
+	erasesTraces(s, grace)
+	after := changes()
+	for n, want := range []struct{ typ, by any }{{"PROJECT_UPDATED", nil}, {"MEMBER_ADDED", l.Client.ID}} {
+		change := &apitest.Answer{T: t, Body: after.Body, Data: after.List("project.history.nodes")[n].(map[string]any)}
+		assert.Equal(t, want.typ, change.At("type"))
+		assert.Nil(t, change.At("member"))
+		if want.by == nil {
+			assert.Nil(t, change.At("by"))
+		} else {
+			assert.Equal(t, want.by, change.At("by.id"))
+		}
+	}
+	stored, err := projects.Store{DB: s.DB}.ListHistory(t.Context(), l.Key(), page.Window{Limit: 2})
+	require.NoError(t, err)
+	assert.Equal(t, []user.ID{user.Erased, user.Erased}, []user.ID{stored.Items[0].By, stored.Items[1].Member})
+	assert.Empty(t, tracesOf(s, grace, "grace.erased@example.com"))
+}
 
 func TestNothingOfAnErasedUserIsLeftWithOthers(t *testing.T) {
 	t.Parallel()

@@ -266,7 +266,7 @@ func TestBadArgumentsOfProjects(t *testing.T) {
 	l := s.Labelled(2, 1)
 	lists := map[string]string{
 		"projects": `viewer { projects(ARGS) { nodes { id } } }`, "items": `project(id: $p) { items(ARGS) { nodes { id } } }`, "items of a status": `project(id: $p) { items(status: NEW, ARGS) { nodes { id } } }`,
-		"members": `project(id: $p) { members(ARGS) { nodes { type } } }`, "imports": `project(id: $p) { imports(ARGS) { nodes { id } } }`, "exports": `project(id: $p) { exports(ARGS) { nodes { id } } }`, "removals": `project(id: $p) { removals(ARGS) { nodes { id } } }`,
+		"members": `project(id: $p) { members(ARGS) { nodes { type } } }`, "imports": `project(id: $p) { imports(ARGS) { nodes { id } } }`, "exports": `project(id: $p) { exports(ARGS) { nodes { id } } }`, "removals": `project(id: $p) { removals(ARGS) { nodes { id } } }`, "history": `project(id: $p) { history(ARGS) { nodes { type } } }`,
 		"a team's members": `node(id: $t) { ... on Team { members(ARGS) { nodes { type } } } }`, "a category's items": `node(id: $c) { ... on Category { items(ARGS) { nodes { id } } } }`,
 		"efforts": `node(id: $i) { ... on ProjectItem { efforts(ARGS) { nodes { id } } } }`, "a member's efforts": `project(id: $p) { viewerMember { efforts(ARGS) { nodes { id } } } }`,
 	}

@@ -113,7 +113,7 @@ func deletedProject(t *testing.T, w *World) {
 	after[0].Version, after[0].UpdatedAt = before[0].Version, before[0].UpdatedAt
 	assert.Equal(t, before, after)
 	require.NoError(t, w.put(stranger, day), "there is room for as many as before")
-	require.ErrorIs(t, w.Projects.DeleteMember(t.Context(), w.Project.ID, w.Ada, idempotency.Key{}), project.ErrLastManager)
+	require.ErrorIs(t, w.Projects.DeleteMember(t.Context(), "", w.Project.ID, w.Ada, idempotency.Key{}), project.ErrLastManager)
 }
 
 // Somebody brings a project back while its members are still made former ones: all are members in the end.

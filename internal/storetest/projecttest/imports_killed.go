@@ -41,8 +41,8 @@ func (s mortalProjects) ImportsByID(ctx context.Context, ids []project.TransferI
 	return mortalImports{s.Store, s.m}.ImportsByID(ctx, ids)
 }
 
-func (s mortalProjects) PutImport(ctx context.Context, before *project.Import, after project.Import, follow []task.Task, once idempotency.Key) error {
-	return mortalImports{s.Store, s.m}.PutImport(ctx, before, after, follow, once)
+func (s mortalProjects) PutImport(ctx context.Context, by project.UserID, before *project.Import, after project.Import, follow []task.Task, once idempotency.Key) error {
+	return mortalImports{s.Store, s.m}.PutImport(ctx, by, before, after, follow, once)
 }
 
 // mortalUploads are the questions to a store of files by a server that is killed.

@@ -94,7 +94,7 @@ func acceptedInvitation(t *testing.T, w *World) {
 	member, _ := w.seen(grace)
 	assert.True(t, member)
 
-	require.NoError(t, w.Projects.DeleteMember(t.Context(), w.Project.ID, grace, idempotency.Key{}))
+	require.NoError(t, w.Projects.DeleteMember(t.Context(), "", w.Project.ID, grace, idempotency.Key{}))
 	_, _, err = w.accepts(i, grace)
 	require.ErrorIs(t, err, project.ErrInvitationInvalid, "who was removed does not join again by the same link")
 	assert.Equal(t, 1, w.invitation(i).Used)
@@ -121,17 +121,17 @@ func invitationThatIsOver(t *testing.T, w *World) {
 	expired, revoked, teamless := w.invites(day, 1), w.invites(day, 1), w.invites(night, 1)
 	at := w.Clock.Now()
 	for range 2 {
-		after, err := w.Projects.RevokeInvitation(t.Context(), revoked.InvitationID, w.Clock.Now(), idempotency.Key{})
+		after, err := w.Projects.RevokeInvitation(t.Context(), "", revoked.InvitationID, w.Clock.Now(), idempotency.Key{})
 		require.NoError(t, err)
 		revoked.RevokedAt = at
 		assert.Equal(t, revoked, after)
 		assert.Equal(t, revoked, w.invitation(revoked))
 		w.Clock.Advance(time.Second)
 	}
-	_, err := w.Projects.RevokeInvitation(t.Context(), project.InvitationID{Project: w.Project.ID, ID: "none"}, at, idempotency.Key{})
+	_, err := w.Projects.RevokeInvitation(t.Context(), "", project.InvitationID{Project: w.Project.ID, ID: "none"}, at, idempotency.Key{})
 	storetest.IsFault(t, err, fault.NotFound)
 	night.DeletedAt = w.Clock.Now()
-	_, _, err = w.Projects.DeleteTeam(t.Context(), night, nil, idempotency.Key{})
+	_, _, err = w.Projects.DeleteTeam(t.Context(), "", night, nil, idempotency.Key{})
 	require.NoError(t, err)
 	unknown := expired
 	unknown.ID = uuid.NewString()

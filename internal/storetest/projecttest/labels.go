@@ -33,28 +33,28 @@ func (w *World) due() []task.Task {
 func addedLabels(t *testing.T, w *World) {
 	id := w.Project.ID
 	added := append(Labels(id, project.Category, "dog", "Straße"), Labels(id, project.Subcategory, "owl")...)
-	require.NoError(t, w.Projects.AddLabels(t.Context(), id, added, nil, idempotency.Key{}))
+	require.NoError(t, w.Projects.AddLabels(t.Context(), "", id, added, nil, idempotency.Key{}))
 	assert.Equal(t, []string{"owl", "cat", "dog", "Straße", "asleep", "owl"}, namesOfLabels(w.Lists()))
 	found, errs := w.Projects.LabelsByID(t.Context(), []project.LabelID{added[1].LabelID, {Project: id, Kind: project.Subcategory, ID: added[0].ID}, added[2].LabelID})
 	assert.Equal(t, added[1], found[0])
 	storetest.IsFault(t, errs[1], fault.NotFound) // it is a category
 	assert.Equal(t, added[2], found[2])
 	for _, taken := range []string{"OWL", "strasse", "dog"} {
-		err := w.Projects.AddLabels(t.Context(), id, Labels(id, project.Category, "new of "+taken, taken), []task.Task{{Kind: project.RunTelling, ID: taken, Scope: string(id), Due: w.Clock.Now()}}, idempotency.Key{})
+		err := w.Projects.AddLabels(t.Context(), "", id, Labels(id, project.Category, "new of "+taken, taken), []task.Task{{Kind: project.RunTelling, ID: taken, Scope: string(id), Due: w.Clock.Now()}}, idempotency.Key{})
 		require.ErrorIs(t, err, project.NameTaken, taken)
 	}
 	assert.Empty(t, w.due(), "what did not happen is not told")
 	assert.Len(t, w.Lists(), 6, "all are added or none")
 	for what, labels := range map[string][]project.Label{"few": Labels(id, project.Category, "newt"), "many": Labels(id, project.Category, storetest.Numbered("bat", 90)...)} {
 		told := task.Task{Kind: project.RunTelling, ID: what, Scope: string(id), Due: w.Clock.Now()}
-		require.NoError(t, w.Projects.AddLabels(t.Context(), id, labels, []task.Task{told}, idempotency.Key{}))
+		require.NoError(t, w.Projects.AddLabels(t.Context(), "", id, labels, []task.Task{told}, idempotency.Key{}))
 		assert.Contains(t, w.due(), told)
 	}
 }
 
 func changedLabels(t *testing.T, w *World) {
 	id := w.Project.ID
-	require.NoError(t, w.Projects.AddLabels(t.Context(), id, append(Labels(id, project.Category, "dog"), Labels(id, project.Subcategory, "owl")...), nil, idempotency.Key{}))
+	require.NoError(t, w.Projects.AddLabels(t.Context(), "", id, append(Labels(id, project.Category, "dog"), Labels(id, project.Subcategory, "owl")...), nil, idempotency.Key{}))
 	all := w.Lists()
 	owl, cat, dog, sub := all[0].LabelID, all[1].LabelID, all[2].LabelID, all[4].LabelID
 	at, yes, no := w.Clock.Now(), true, false
@@ -95,7 +95,7 @@ func changedLabels(t *testing.T, w *World) {
 	_, err := change(cat, project.LabelChange{Into: owl.ID})
 	require.ErrorIs(t, err, project.ErrNoTarget)
 	assert.Equal(t, []string{"lynx", "dog", "asleep", "owl"}, namesOfLabels(w.Lists()))
-	require.NoError(t, w.Projects.AddLabels(t.Context(), id, Labels(id, project.Category, "owl"), nil, idempotency.Key{}), "its name is free")
+	require.NoError(t, w.Projects.AddLabels(t.Context(), "", id, Labels(id, project.Category, "owl"), nil, idempotency.Key{}), "its name is free")
 	merged.MergedAt = at
 	require.NoError(t, w.Projects.LabelMerged(t.Context(), merged))
 	found, _ := w.Projects.LabelsByID(t.Context(), []project.LabelID{owl})
@@ -138,7 +138,7 @@ func mergedTogether(t *testing.T, w *World) {
 func sameCategory(t *testing.T, w *World) {
 	var added atomic.Int64
 	storetest.Together(6, func(int) {
-		err := w.Projects.AddLabels(t.Context(), w.Project.ID, Labels(w.Project.ID, project.Category, "dog"), nil, idempotency.Key{})
+		err := w.Projects.AddLabels(t.Context(), "", w.Project.ID, Labels(w.Project.ID, project.Category, "dog"), nil, idempotency.Key{})
 		if err == nil {
 			added.Add(1)
 			return
@@ -152,7 +152,7 @@ func sameCategory(t *testing.T, w *World) {
 func manyCategories(t *testing.T, w *World) {
 	dogs := storetest.Numbered("dog", 6)
 	storetest.Together(len(dogs), func(i int) {
-		assert.NoError(t, w.Projects.AddLabels(t.Context(), w.Project.ID, Labels(w.Project.ID, project.Category, dogs[i]), nil, idempotency.Key{}))
+		assert.NoError(t, w.Projects.AddLabels(t.Context(), "", w.Project.ID, Labels(w.Project.ID, project.Category, dogs[i]), nil, idempotency.Key{}))
 	})
 	assert.ElementsMatch(t, append([]string{"owl", "cat", "asleep"}, dogs...), namesOfLabels(w.Lists()))
 }
@@ -160,7 +160,7 @@ func manyCategories(t *testing.T, w *World) {
 func fullLists(t *testing.T, w *World) {
 	id := w.Project.ID
 	add := func(n int) error {
-		return w.Projects.AddLabels(t.Context(), id, Labels(id, project.Category, storetest.Numbered("dog", n)...), nil, idempotency.Key{})
+		return w.Projects.AddLabels(t.Context(), "", id, Labels(id, project.Category, storetest.Numbered("dog", n)...), nil, idempotency.Key{})
 	}
 	storetest.IsFault(t, add(project.MaxCategories-1), fault.Exhausted)
 	assert.Len(t, w.Lists(), 3)

@@ -81,8 +81,8 @@ func (s mortalImports) ImportsByID(ctx context.Context, ids []project.TransferID
 	return imports, errs
 }
 
-func (s mortalImports) PutImport(ctx context.Context, before *project.Import, after project.Import, follow []task.Task, once idempotency.Key) error {
-	return s.m.step(func() error { return s.ImportStore.PutImport(ctx, before, after, follow, once) })
+func (s mortalImports) PutImport(ctx context.Context, by project.UserID, before *project.Import, after project.Import, follow []task.Task, once idempotency.Key) error {
+	return s.m.step(func() error { return s.ImportStore.PutImport(ctx, by, before, after, follow, once) })
 }
 
 func (s mortalImports) ImportItems(ctx context.Context, items []project.Item) (created int, there []project.Item, err error) {

@@ -78,7 +78,7 @@ func updatedProject(t *testing.T, w *World) {
 	require.ErrorAs(t, w.Projects.UpdateProject(t.Context(), w.Project, other, idempotency.Key{}), &conflict)
 	assert.Equal(t, after, conflict.Current)
 	// What is counted beside is as it was.
-	assert.ErrorIs(t, w.Projects.DeleteMember(t.Context(), w.Project.ID, w.Ada, idempotency.Key{}), project.ErrLastManager)
+	assert.ErrorIs(t, w.Projects.DeleteMember(t.Context(), "", w.Project.ID, w.Ada, idempotency.Key{}), project.ErrLastManager)
 	other.ID = "nothing"
 	storetest.IsFault(t, w.Projects.UpdateProject(t.Context(), other, project.Project{ID: "nothing", Version: 3}, idempotency.Key{}), fault.NotFound)
 }
@@ -111,15 +111,15 @@ func unknownProject(t *testing.T, w *World) {
 		require.NoError(t, errs[1])
 		storetest.IsFault(t, errs[2], fault.NotFound)
 	}
-	storetest.IsFault(t, w.Projects.AddLabels(t.Context(), "nothing", Labels("nothing", project.Category, "x"), nil, idempotency.Key{}), fault.NotFound)
-	storetest.IsFault(t, w.Projects.PutTeam(t.Context(), project.Team{TeamID: project.TeamID{Project: "nothing", ID: "t"}, Name: "x"}, true, idempotency.Key{}), fault.NotFound)
+	storetest.IsFault(t, w.Projects.AddLabels(t.Context(), "", "nothing", Labels("nothing", project.Category, "x"), nil, idempotency.Key{}), fault.NotFound)
+	storetest.IsFault(t, w.Projects.PutTeam(t.Context(), "", project.Team{TeamID: project.TeamID{Project: "nothing", ID: "t"}, Name: "x"}, true, idempotency.Key{}), fault.NotFound)
 }
 
 func (w *World) team(name string, typ project.TeamType) project.Team {
 	w.T.Helper()
 	w.Clock.Advance(time.Second)
 	t := project.Team{TeamID: project.TeamID{Project: w.Project.ID, ID: uuid.NewString()}, Name: name, Type: typ, CreatedAt: w.Clock.Now()}
-	require.NoError(w.T, w.Projects.PutTeam(w.T.Context(), t, true, idempotency.Key{}))
+	require.NoError(w.T, w.Projects.PutTeam(w.T.Context(), "", t, true, idempotency.Key{}))
 	return t
 }
 
@@ -129,14 +129,14 @@ func teamNames(t *testing.T, w *World) {
 	again := night
 	again.ID = uuid.NewString()
 	again.Name = "NIGHT"
-	require.ErrorIs(t, w.Projects.PutTeam(t.Context(), again, true, idempotency.Key{}), project.NameTaken)
+	require.ErrorIs(t, w.Projects.PutTeam(t.Context(), "", again, true, idempotency.Key{}), project.NameTaken)
 	day.Name = "night"
-	require.ErrorIs(t, w.Projects.PutTeam(t.Context(), day, false, idempotency.Key{}), project.NameTaken)
+	require.ErrorIs(t, w.Projects.PutTeam(t.Context(), "", day, false, idempotency.Key{}), project.NameTaken)
 	day.Name, day.Type = "DAY", project.Manager
-	require.NoError(t, w.Projects.PutTeam(t.Context(), day, false, idempotency.Key{}))
+	require.NoError(t, w.Projects.PutTeam(t.Context(), "", day, false, idempotency.Key{}))
 	day.Type = project.Taggie // stays
 	again.Name = "Evening"
-	storetest.IsFault(t, w.Projects.PutTeam(t.Context(), again, false, idempotency.Key{}), fault.NotFound)
+	storetest.IsFault(t, w.Projects.PutTeam(t.Context(), "", again, false, idempotency.Key{}), fault.NotFound)
 
 	lists, errs := w.Projects.ListTeams(t.Context(), []project.ID{w.Project.ID})
 	require.Nil(t, errs)
@@ -149,14 +149,14 @@ func teamNames(t *testing.T, w *World) {
 		w.team(name, project.Taggie)
 	}
 	again.Name = "one too many"
-	storetest.IsFault(t, w.Projects.PutTeam(t.Context(), again, true, idempotency.Key{}), fault.Exhausted)
+	storetest.IsFault(t, w.Projects.PutTeam(t.Context(), "", again, true, idempotency.Key{}), fault.Exhausted)
 }
 
 func sameTeam(t *testing.T, w *World) {
 	var added atomic.Int64
 	storetest.Together(5, func(int) {
 		team := project.Team{TeamID: project.TeamID{Project: w.Project.ID, ID: uuid.NewString()}, Name: "Day", Type: project.Taggie, CreatedAt: w.Clock.Now()}
-		if err := w.Projects.PutTeam(t.Context(), team, true, idempotency.Key{}); err == nil {
+		if err := w.Projects.PutTeam(t.Context(), "", team, true, idempotency.Key{}); err == nil {
 			added.Add(1)
 		} else {
 			assert.ErrorIs(t, err, project.NameTaken)
@@ -199,25 +199,25 @@ func changedMembers(t *testing.T, w *World) {
 	assert.Equal(t, moved, s.Items[0].Member)
 
 	for range 2 {
-		require.NoError(t, w.Projects.DeleteMember(t.Context(), w.Project.ID, grace, idempotency.Key{}))
+		require.NoError(t, w.Projects.DeleteMember(t.Context(), "", w.Project.ID, grace, idempotency.Key{}))
 	}
 	s, err = w.Projects.ListProjects(t.Context(), grace, page.Window{Limit: 5})
 	require.NoError(t, err)
 	assert.Empty(t, s.Items)
 	require.NoError(t, w.put(grace, w.Team), "and back as a manager")
-	require.NoError(t, w.Projects.DeleteMember(t.Context(), w.Project.ID, w.Ada, idempotency.Key{}), "one of two managers")
+	require.NoError(t, w.Projects.DeleteMember(t.Context(), "", w.Project.ID, w.Ada, idempotency.Key{}), "one of two managers")
 	require.ErrorIs(t, w.put(grace, day), project.ErrLastManager)
 }
 
 func lastManager(t *testing.T, w *World) {
 	day, bosses := w.team("Day", project.Taggie), w.team("Bosses", project.Manager)
-	require.ErrorIs(t, w.Projects.DeleteMember(t.Context(), w.Project.ID, w.Ada, idempotency.Key{}), project.ErrLastManager)
+	require.ErrorIs(t, w.Projects.DeleteMember(t.Context(), "", w.Project.ID, w.Ada, idempotency.Key{}), project.ErrLastManager)
 	require.ErrorIs(t, w.put(w.Ada, day), project.ErrLastManager)
 	require.NoError(t, w.put(w.Ada, bosses), "another team of managers")
 	found, errs := w.Projects.MembersByID(t.Context(), w.Project.ID, []project.UserID{w.Ada})
 	require.Nil(t, errs)
 	assert.Equal(t, bosses.ID, found[0].Team)
-	require.ErrorIs(t, w.Projects.DeleteMember(t.Context(), w.Project.ID, w.Ada, idempotency.Key{}), project.ErrLastManager)
+	require.ErrorIs(t, w.Projects.DeleteMember(t.Context(), "", w.Project.ID, w.Ada, idempotency.Key{}), project.ErrLastManager)
 }
 
 func leavingTogether(t *testing.T, w *World) {
@@ -232,7 +232,7 @@ func leavingTogether(t *testing.T, w *World) {
 		if i == 0 {
 			err = w.put(managers[0], day)
 		} else {
-			err = w.Projects.DeleteMember(t.Context(), w.Project.ID, managers[i], idempotency.Key{})
+			err = w.Projects.DeleteMember(t.Context(), "", w.Project.ID, managers[i], idempotency.Key{})
 		}
 		if err != nil {
 			assert.ErrorIs(t, err, project.ErrLastManager)
@@ -269,7 +269,7 @@ func deletedTeam(t *testing.T, w *World) {
 	remove := func(of *project.Team, into string) (int, bool) {
 		of.DeletedAt, of.Into = w.Clock.Now(), into
 		follow := task.Task{Kind: project.RunTeam, ID: of.ID, Scope: string(of.Project), Due: of.DeletedAt}
-		moved, more, err := w.Projects.DeleteTeam(t.Context(), *of, []task.Task{follow}, idempotency.Key{})
+		moved, more, err := w.Projects.DeleteTeam(t.Context(), "", *of, []task.Task{follow}, idempotency.Key{})
 		require.NoError(t, err)
 		due, err := w.Tasks.ListDueTasks(t.Context(), w.Clock.Now(), 5)
 		require.NoError(t, err)
@@ -296,7 +296,7 @@ func deletedTeam(t *testing.T, w *World) {
 		assert.Equal(t, dawn.ID, m.Team)
 	}
 	w.Team.DeletedAt, w.Team.Into = w.Clock.Now(), dawn.ID
-	_, _, err = w.Projects.DeleteTeam(t.Context(), w.Team, nil, idempotency.Key{})
+	_, _, err = w.Projects.DeleteTeam(t.Context(), "", w.Team, nil, idempotency.Key{})
 	require.ErrorIs(t, err, project.ErrLastManager)
 }
 
@@ -313,7 +313,7 @@ func blockedUserAddsNobody(t *testing.T, w *World) {
 	storetest.IsFault(t, errs[0], fault.NotFound)
 	require.NoError(t, put(bob, day), "who is not blocked")
 	require.NoError(t, put(w.Ada, night), "a member is moved by all managers")
-	require.NoError(t, w.Projects.DeleteMember(t.Context(), w.Project.ID, grace, idempotency.Key{}))
+	require.NoError(t, w.Projects.DeleteMember(t.Context(), "", w.Project.ID, grace, idempotency.Key{}))
 	require.ErrorAs(t, put(w.Ada, day), &unknown)
 	require.NoError(t, w.Users.UnblockUser(t.Context(), grace, w.Ada, idempotency.Key{}))
 	require.NoError(t, put(w.Ada, day))

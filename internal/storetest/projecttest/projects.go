@@ -120,7 +120,7 @@ func (w *World) Import() project.Import {
 		TransferID: project.TransferID{Project: w.Project.ID, ID: uuid.NewString()}, Source: project.FromFile, Format: project.CSV, State: project.Queued,
 		CreatedBy: w.Ada, CreatedAt: w.Clock.Now(), Version: 1,
 	}
-	require.NoError(w.T, w.Projects.PutImport(w.T.Context(), nil, i, nil, idempotency.Key{}))
+	require.NoError(w.T, w.Projects.PutImport(w.T.Context(), "", nil, i, nil, idempotency.Key{}))
 	return i
 }
 
@@ -248,6 +248,8 @@ func Suite(t *testing.T, open Open) {
 		"a deleted project has no members":                    deletedProject,
 		"a deleted team has no members":                       deletedTeam,
 		"a deletion is undone before it is done":              deletionThatIsUndone,
+		"changes are in the history":                          keptHistory,
+		"a history is listed in pages":                        historyInPages,
 		"guidelines are kept":                                 keptGuidelines,
 		"guidelines are written by members":                   guidelinesOfFormerMembers,
 		"invitations are kept and listed":                     keptInvitations,

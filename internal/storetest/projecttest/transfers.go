@@ -27,7 +27,7 @@ func keptTransfers(t *testing.T, w *World) {
 		i := w.Import()
 		after, ok := i.Advance(project.Progress{Read: 5 << 30, Lines: 7, Imported: 4, Duplicates: 2, Mistakes: 1, Faults: []project.LineFault{{Line: 3, Message: "no name"}}})
 		require.True(t, ok)
-		require.NoError(t, w.Projects.PutImport(ctx, &i, after, nil, idempotency.Key{}))
+		require.NoError(t, w.Projects.PutImport(ctx, "", &i, after, nil, idempotency.Key{}))
 		imports = append(imports, after)
 
 		e := project.Export{TransferID: project.TransferID{Project: w.Project.ID, ID: uuid.NewString()}, Format: project.JSONLines, Status: project.Finished,
@@ -39,7 +39,7 @@ func keptTransfers(t *testing.T, w *World) {
 		exports = append(exports, done)
 	}
 	failed, _ := imports[0].Fail("no file", w.Clock.Now())
-	require.NoError(t, w.Projects.PutImport(ctx, &imports[0], failed, nil, idempotency.Key{}))
+	require.NoError(t, w.Projects.PutImport(ctx, "", &imports[0], failed, nil, idempotency.Key{}))
 	imports[0] = failed
 
 	gotImports, errs := w.Projects.ImportsByID(ctx, []project.TransferID{imports[0].TransferID, {Project: w.Project.ID, ID: exports[0].ID}, imports[4].TransferID})
@@ -67,11 +67,11 @@ func keptTransfers(t *testing.T, w *World) {
 func transferConflict(t *testing.T, w *World) {
 	i := w.Import()
 	after, _ := i.Advance(project.Progress{Lines: 1})
-	require.NoError(t, w.Projects.PutImport(t.Context(), &i, after, nil, idempotency.Key{}))
+	require.NoError(t, w.Projects.PutImport(t.Context(), "", &i, after, nil, idempotency.Key{}))
 	cancelled, _ := i.Cancel(w.Clock.Now())
 	var conflict *project.TransferConflict
-	require.ErrorAs(t, w.Projects.PutImport(t.Context(), &i, cancelled, nil, idempotency.Key{}), &conflict)
-	require.ErrorAs(t, w.Projects.PutImport(t.Context(), nil, i, nil, idempotency.Key{}), &conflict)
+	require.ErrorAs(t, w.Projects.PutImport(t.Context(), "", &i, cancelled, nil, idempotency.Key{}), &conflict)
+	require.ErrorAs(t, w.Projects.PutImport(t.Context(), "", nil, i, nil, idempotency.Key{}), &conflict)
 	found, errs := w.Projects.ImportsByID(t.Context(), []project.TransferID{i.TransferID})
 	require.Nil(t, errs)
 	assert.Equal(t, after, found[0])
@@ -83,10 +83,10 @@ func followingTasks(t *testing.T, w *World) {
 	i := w.Import()
 	due := task.Task{Kind: project.RunImport, ID: i.ID, Scope: string(i.Project), Due: w.Clock.Now()}
 	after, _ := i.Advance(project.Progress{Lines: 1})
-	require.NoError(t, w.Projects.PutImport(t.Context(), &i, after, []task.Task{due}, idempotency.Key{}))
+	require.NoError(t, w.Projects.PutImport(t.Context(), "", &i, after, []task.Task{due}, idempotency.Key{}))
 	lost := due
 	lost.ID = "lost"
-	require.Error(t, w.Projects.PutImport(t.Context(), &i, after, []task.Task{lost}, idempotency.Key{}), "a conflict")
+	require.Error(t, w.Projects.PutImport(t.Context(), "", &i, after, []task.Task{lost}, idempotency.Key{}), "a conflict")
 	tasks, err := w.Tasks.ListDueTasks(t.Context(), w.Clock.Now(), 10)
 	require.NoError(t, err)
 	require.Len(t, tasks, 1)
@@ -115,14 +115,14 @@ func projectsOncePerKey(t *testing.T, w *World) {
 		func(k idempotency.Key) error {
 			return w.Projects.PutGuidelines(ctx, w.Project.Member, guided, guided, nil, k)
 		},
-		func(k idempotency.Key) error { return w.Projects.AddLabels(ctx, id, labels, nil, k) },
-		func(k idempotency.Key) error { return w.Projects.AddLabels(ctx, id, many, nil, k) },
+		func(k idempotency.Key) error { return w.Projects.AddLabels(ctx, "", id, labels, nil, k) },
+		func(k idempotency.Key) error { return w.Projects.AddLabels(ctx, "", id, many, nil, k) },
 		func(k idempotency.Key) error {
 			_, err := w.Projects.UpdateLabel(ctx, labels[0].LabelID, project.LabelChange{Name: "hound"}, nil, k)
 			return err
 		},
-		func(k idempotency.Key) error { return w.Projects.PutTeam(ctx, team, true, k) },
-		func(k idempotency.Key) error { return w.Projects.PutTeam(ctx, team, false, k) },
+		func(k idempotency.Key) error { return w.Projects.PutTeam(ctx, "", team, true, k) },
+		func(k idempotency.Key) error { return w.Projects.PutTeam(ctx, "", team, false, k) },
 		func(k idempotency.Key) error {
 			return w.Projects.CreateInvitation(ctx, w.Project.Member, invited, nil, k)
 		},
@@ -131,14 +131,14 @@ func projectsOncePerKey(t *testing.T, w *World) {
 			return err
 		},
 		func(k idempotency.Key) error {
-			_, err := w.Projects.RevokeInvitation(ctx, invited.InvitationID, w.Clock.Now(), k)
+			_, err := w.Projects.RevokeInvitation(ctx, "", invited.InvitationID, w.Clock.Now(), k)
 			return err
 		},
 		func(k idempotency.Key) error { return w.Projects.PutMember(ctx, "", w.member(grace, team), k) },
 		func(k idempotency.Key) error { return w.Projects.PutMember(ctx, "", w.member(grace, w.Team), k) },
-		func(k idempotency.Key) error { return w.Projects.DeleteMember(ctx, id, grace, k) },
-		func(k idempotency.Key) error { return w.Projects.DeleteMember(ctx, id, "nobody", k) },
-		func(k idempotency.Key) error { return w.Projects.PutImport(ctx, nil, i, nil, k) },
+		func(k idempotency.Key) error { return w.Projects.DeleteMember(ctx, "", id, grace, k) },
+		func(k idempotency.Key) error { return w.Projects.DeleteMember(ctx, "", id, "nobody", k) },
+		func(k idempotency.Key) error { return w.Projects.PutImport(ctx, "", nil, i, nil, k) },
 	} {
 		key := idempotency.Key{Viewer: string(w.Ada), Key: storetest.Numbered("key", 20)[n], Hash: []byte("hash"), ExpiresAt: w.Clock.Now().Add(time.Hour)}.With("result")
 		require.NoError(t, step(key), "step %d", n)
