@@ -51,6 +51,8 @@ type Operation struct {
 	Token   string    `json:"token,omitempty"`   // of the claim; of the new one for an undo
 	Effort  string    `json:"effort,omitempty"`  // that was made or taken back
 	Content string    `json:"content,omitempty"` // what was written, or the name of what was made or taken
+	Score   string    `json:"score,omitempty"`   // that was changed, or of which a snapshot was taken
+	Made    string    `json:"made,omitempty"`    // the id of that snapshot
 	Began   time.Time `json:"began"`
 	Ended   time.Time `json:"ended"`
 	Outcome Outcome   `json:"outcome"`
@@ -78,12 +80,12 @@ type Telling string
 
 // What can be told.
 const (
-	Snapshot Telling = "SNAPSHOT"
+	Snapshot Telling = "SNAPSHOT" // of a score, a position only
 	Event    Telling = "EVENT"
 	Gap      Telling = "GAP"
 )
 
-// Position is a place among the events of a project: numbers grow within an epoch.
+// Position is a place among the events of a project or of a score: numbers grow within an epoch. Events of scores have none.
 type Position struct {
 	Epoch string    `json:"epoch,omitempty"`
 	At    [2]uint64 `json:"at"`
@@ -100,6 +102,10 @@ type Told struct {
 	User       string    `json:"user,omitempty"`
 	At         time.Time `json:"at,omitzero"` // when it happened
 	Counts     Counts    `json:"counts,omitzero"`
+	// Score is the score that was followed, with the version since a change, or the id of a snapshot; "" for the project.
+	Score   string `json:"score,omitempty"`
+	Version int    `json:"version,omitempty"`
+	Made    string `json:"made,omitempty"`
 }
 
 // Fault is something that was broken.

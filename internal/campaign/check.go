@@ -58,8 +58,13 @@ func (v Violation) String() string { return string(v.Rule) + ": " + v.How }
 // Check returns what is wrong in a history, nothing when it is as it has to be.
 func Check(h *History, s Stored, b Bounds) []Violation {
 	c := &checker{
-		bounds: b, stored: s, operations: h.Operations(), told: h.Tellings(), faults: h.Faults(),
+		bounds: b, stored: s, operations: h.Operations(), faults: h.Faults(),
 		items: map[string]Item{}, of: map[string][]Operation{},
+	}
+	for _, t := range h.Tellings() {
+		if t.Score == "" {
+			c.told = append(c.told, t)
+		}
 	}
 	for _, i := range s.Items {
 		c.items[i.ID] = i
@@ -78,6 +83,7 @@ func Check(h *History, s Stored, b Bounds) []Violation {
 	c.checkElections()
 	c.checkAgreement()
 	c.checkTellings()
+	c.violations = append(c.violations, Followed(h)...)
 	return c.violations
 }
 
@@ -93,7 +99,7 @@ type checker struct {
 	bounds     Bounds
 	stored     Stored
 	operations []Operation
-	told       []Told
+	told       []Told // of the project
 	faults     []Fault
 	items      map[string]Item
 	of         map[string][]Operation // by what they are about

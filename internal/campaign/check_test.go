@@ -148,6 +148,7 @@ func good() *story {
 		s.told = append(s.told, s.told[len(s.told)-1]) // told again to who comes back
 	}
 	s.makes()
+	s.follows()
 	return s
 }
 

@@ -7,11 +7,14 @@ import (
 )
 
 // Composer makes scores, writes annotations into them, and takes snapshots.
-type Composer struct{ Maker }
+type Composer struct {
+	Maker
+	Begun func(score string) // is told of each new score; nil for nobody
+}
 
 const (
 	scoreMutation    = `mutation($in: CreateScoreInput!) { result: createScore(input: $in) { score { id } problem { __typename } } }`
-	annotateMutation = `mutation($in: UpdateScoreInput!) { result: updateScore(input: $in) { score { id } problem { __typename } } }`
+	annotateMutation = `mutation($in: UpdateScoreInput!) { result: updateScore(input: $in) { score { version } problem { __typename } } }`
 	snapshotMutation = `mutation($in: CreateSnapshotInput!) { result: createSnapshot(input: $in) { snapshot { id } problem { __typename } } }`
 	scoresQuery      = `query($id: ID!, $after: Cursor) { user(id: $id) { scores(first: 5, after: $after) { pageInfo { hasNextPage endCursor }
 		nodes { id title annotations { text } snapshots { id name } } } } }`
@@ -34,13 +37,30 @@ func (c *Composer) Run(ctx context.Context) {
 			score = c.begins(ctx)
 		case c.Rand.IntN(5) == 0:
 			name := fmt.Sprintf("snapshot %d", n)
-			c.makes(ctx, name, snapshotMutation, map[string]any{"scoreId": score, "name": name}, &struct{}{}, snapshotsOf(score))
+			c.changes(ctx, score, snapshotsOf(score), name, snapshotMutation, map[string]any{"scoreId": score, "name": name})
 		default:
 			text := c.name("annotation")
 			steps := []any{map[string]any{"insert": map[string]any{"at": 0, "texts": []string{text}}}}
-			c.makes(ctx, text, annotateMutation, map[string]any{"scoreId": score, "annotations": steps}, &struct{}{}, annotationsOf(score))
+			c.changes(ctx, score, annotationsOf(score), text, annotateMutation, map[string]any{"scoreId": score, "annotations": steps})
 		}
 	}
+}
+
+// changes sends a mutation of a score that puts something into a collection, and writes down what came of it.
+func (c *Composer) changes(ctx context.Context, score, collection, name, mutation string, in map[string]any) {
+	var r struct {
+		Score    *struct{ Version int }
+		Snapshot *struct{ ID string }
+	}
+	o := c.asks(ctx, mutation, in, &r).did(Make, c.User, collection)
+	o.Content, o.Score = name, score
+	if r.Score != nil {
+		o.Version = r.Score.Version
+	}
+	if r.Snapshot != nil {
+		o.Made = r.Snapshot.ID
+	}
+	c.History.Did(o)
 }
 
 // begins makes a score and returns its id, "" when nobody knows whether there is one.
@@ -48,6 +68,9 @@ func (c *Composer) begins(ctx context.Context) string {
 	var r struct{ Score *struct{ ID string } }
 	title := c.name("score")
 	if c.makes(ctx, title, scoreMutation, map[string]any{"title": title}, &r, scoresOf(c.User)) && r.Score != nil {
+		if c.Begun != nil {
+			c.Begun(r.Score.ID)
+		}
 		return r.Score.ID
 	}
 	return ""

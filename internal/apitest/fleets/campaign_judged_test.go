@@ -24,6 +24,9 @@ func (e *expedition) ends() []campaign.Violation {
 	e.stop()
 	e.working.Wait()
 	rested := time.Now()
+	assert.Eventually(t, func() bool { return len(campaign.Followed(e.history)) == 0 }, apitest.Patience, 100*time.Millisecond, "who follows scores is told what happened to them")
+	e.unfollow()
+	e.followed.Wait()
 	var stored campaign.Stored
 	for first := true; first || time.Since(rested) < apitest.Patience && len(campaign.Disagreements(stored)) > 0; first = false {
 		if !first {

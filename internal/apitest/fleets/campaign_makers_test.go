@@ -16,12 +16,14 @@ type maker interface {
 	Stored(ctx context.Context, s *campaign.Stored) error
 }
 
-// makes has the first labellers make scores, entities and files besides, from [expedition.begins] on.
+// makes has the first labellers make scores, which are followed, entities and files besides, from [expedition.begins] on.
 func (e *expedition) makes() {
 	of := func(n int) campaign.Maker {
 		return campaign.Maker{Work: e.work, User: e.Labellers[n].ID, Rand: rngOf(e.seed, uint64(1000+n))}
 	}
-	e.makers = []maker{&campaign.Composer{Maker: of(0)}, &campaign.Curator{Maker: of(1)}, &campaign.Librarian{Maker: of(2), Uploader: e}}
+	var ctx context.Context
+	ctx, e.unfollow = context.WithCancel(e.fleet.t.Context())
+	e.makers = []maker{&campaign.Composer{Maker: of(0), Begun: func(score string) { e.follows(ctx, e.Labellers[0].ID, score) }}, &campaign.Curator{Maker: of(1)}, &campaign.Librarian{Maker: of(2), Uploader: e}}
 }
 
 // Upload sends a file to S3.

@@ -67,6 +67,8 @@ type expedition struct {
 	stop     context.CancelFunc
 	working  sync.WaitGroup
 	watching sync.WaitGroup
+	followed sync.WaitGroup
+	unfollow context.CancelFunc
 	kept     time.Duration // after how long what is told was what is stored
 	stood    bool          // whether what is being broken has a server stand still
 }
@@ -99,6 +101,7 @@ func newExpeditionAs(t *testing.T, name string, seed uint64, f *fleet, l apitest
 		file = one
 	}
 	e.history = campaign.NewHistory(time.Now, file)
+	e.unfollow = func() {}
 	e.work = campaign.Work{
 		History: e.history, Caller: e, Project: l.ID, Category: l.Categories[0], Patience: 20 * time.Second, Pace: 60 * time.Millisecond, NewID: uuid.NewString,
 	}
@@ -130,12 +133,17 @@ const campaignEvents = `subscription($p: ID!, $a: EventCursor) { projectEvents(p
 	... on ProjectEvent { cursor type at item { id } user { id } counts { total new claimed finished skipped } }
 	... on ProjectGap { message } } }`
 
-// Listen listens at one server after the other.
+// Listen listens to the project at one server after the other.
 func (e *expedition) Listen(ctx context.Context, user string, after any, heard func(campaign.Message) bool) error {
+	return e.listens(ctx, user, campaignEvents, apitest.Vars{"p": e.Crew.ID, "a": after}, messageOf, heard)
+}
+
+// listens listens to a subscription, and reads what it brings with of.
+func (e *expedition) listens(ctx context.Context, user, query string, v apitest.Vars, of func(apitest.Streamed) (campaign.Message, error), heard func(campaign.Message) bool) error {
 	token, _ := e.tokens.Load(user)
 	text, _ := token.(string)
 	server := e.servers[e.dialled.Add(1)%uint64(len(e.servers))]
-	s, err := server.by(&apitest.Client{ID: user, Token: text}).Dial(ctx, e.connect, campaignEvents, apitest.Vars{"p": e.Crew.ID, "a": after})
+	s, err := server.by(&apitest.Client{ID: user, Token: text}).Dial(ctx, e.connect, query, v)
 	if err != nil {
 		return campaign.ErrAgain
 	}
@@ -148,7 +156,7 @@ func (e *expedition) Listen(ctx context.Context, user string, after any, heard f
 			if !open {
 				return endOf(s.Err)
 			}
-			m, err := messageOf(r)
+			m, err := of(r)
 			if err != nil || !heard(m) {
 				return err
 			}
