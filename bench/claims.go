@@ -27,12 +27,13 @@ const itemsEach = 10
 type claims struct {
 	crowd
 	category string
+	notes    []string          // one of each labeller
 	store    labelling.Store   // of the bare transactions
 	todo     chan project.Item // that they have not changed yet
 }
 
 // compareClaims has labellers claim and finish items, in alternation with the two transactions of each on an engine of the
-// same kind, and prints what it finds. The server runs as under `make run` but with one core.
+// same kind, and with changes of as many notes at the same server, and prints what it finds. The server runs as under `make run` but with one core.
 func compareClaims(ctx context.Context, o options) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // as when queries are compared
 	dir, err := os.MkdirTemp("", "taggie-bench-claims-")
@@ -57,6 +58,9 @@ func compareClaims(ctx context.Context, o options) error {
 		return err
 	}
 	c.category = found.list("project", "categories")[0].text("id")
+	if err := c.write(ctx); err != nil {
+		return fmt.Errorf("make notes of labellers: %w", err)
+	}
 	bare, err := imports{dir: dir}.startEngine(ctx, nil)
 	if err != nil {
 		return err
@@ -69,10 +73,10 @@ func compareClaims(ctx context.Context, o options) error {
 	out := newClaimsReport(os.Stdout)
 	out.begin(o)
 	for n := 1; n <= o.runs; n++ {
-		var results [2]labelled
+		var results [3]labelled
 		for i := range results {
-			j := (i + n + 1) % len(results) // 0 1, 1 0, 0 1, …
-			if results[j], err = c.measure(ctx, [2]func(context.Context, int) (int, error){c.label, c.move}[j]); err != nil {
+			j := (i + n - 1) % len(results) // 0 1 2, 1 2 0, 2 0 1, …
+			if results[j], err = c.measure(ctx, [3]func(context.Context, int) (int, error){c.label, c.move, c.change}[j]); err != nil {
 				return err
 			}
 		}

@@ -11,8 +11,8 @@
 //
 // And it measures how events of a project reach thousands of subscribers (subscribers*.go): start reading at [measureSubscribers].
 //
-// It compares labellers who claim and finish items with the bare transactions of that (claims*.go): start reading at
-// [compareClaims].
+// It compares labellers who claim and finish items with the bare transactions of that, and with changes of notes (claims*.go):
+// start reading at [compareClaims].
 //
 // It measures how long the first answer takes after a start (starts.go): start reading at [measureStarts].
 //
@@ -84,7 +84,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.subscribers, "subscribers", 5_000, "how many listen to one project; 0 leaves subscribers out")
 	flags.IntVar(&o.tags, "tags", 200_000, "tags to search, compared with 2,000; 0 leaves tags out")
 	flags.IntVar(&o.starts, "starts", 11, "how often the server is started on existing data; 0 leaves starts out")
-	flags.IntVar(&o.claims, "claims", 100, "how many claim and finish items of one project; 0 leaves them out")
+	flags.IntVar(&o.claims, "claims", 100, "how many claim and finish items of one project, and change notes; 0 leaves them out")
 	flags.IntVar(&o.hostile, "hostile", 16, "connections of hostile clients; 0 leaves them out")
 	flags.IntVar(&o.hostileUsers, "hostile-users", 2, "whose these connections are")
 	flags.StringVar(&o.hostileKind, "hostile-kind", "", "measure only kinds with this in their names")
