@@ -59,7 +59,8 @@ func (db Store) PutTeam(ctx context.Context, by project.UserID, t project.Team, 
 		list := lists[0]
 		at := slices.IndexFunc(list.Entries, func(e listed) bool { return e.ID == t.ID })
 		same := slices.IndexFunc(list.Entries, func(e listed) bool { return project.Team{Name: e.Name}.Key() == t.Key() })
-		now, change := db.Now(), project.Change{}
+		now := db.Now()
+		var change project.Change
 		switch {
 		case same >= 0 && same != at:
 			return project.NameTaken
