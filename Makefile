@@ -42,10 +42,11 @@ bin/taggie-gate: $(filter-out %_test.go,$(wildcard embedded/gate/*.go))
 embedded/dynamodb/node_modules/.installed: embedded/dynamodb/install.mjs embedded/dynamodb/package.json embedded/dynamodb/package-lock.json
 	node $< $(shell go env GOOS GOARCH)
 
-console: console/dist/index.html ## Build GraphiQL and the board, when their sources have changed
+console: console/dist/index.html ## Build the pages, when their sources have changed
 
 console/dist/index.html: console/node_modules/.installed schema.graphqls \
-		$(shell find console \( -name node_modules -o -name dist -o -name gql \) -prune -o -type f ! -name '*.go' ! -name '*.md' -print)
+		$(shell find console \( -name node_modules -o -name dist -o -name gql \) -prune -o -type f ! -name '*.go' ! -name '*.md' -print) \
+		README.md $(wildcard docs/*.md docs/tour/*.md docs/pictures/*.png)
 	cd console && npm run build
 	@touch $@
 

@@ -1,9 +1,10 @@
 // Package console serves the pages that are built from the npm sources beside this file: GraphiQL at /, the live board of
-// a project's queue at /board, and the notes of a user at /desk.
+// a project's queue at /board, the notes of a user at /desk, a page for whoever comes first at /start, and the documentation
+// below /docs/.
 //
 // It knows files, their types, how long a browser may keep them, and what the pages may do. It must not know the API, who
 // is signed in, or any rule of Taggie: the pages ask the server over HTTP like every other client. Start reading at [Handler];
-// the pages themselves start in src/main.jsx, src/board/main.tsx and src/desk/main.tsx.
+// the pages themselves start in src/main.jsx, src/board/main.tsx, src/desk/main.tsx and start.html.
 package console
 
 import (
@@ -40,7 +41,7 @@ const policy = "default-src 'none'; script-src 'self'; worker-src 'self'; connec
 	"font-src 'self' data:; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // pages are the files of the pages, and where they are served.
-var pages = map[string]string{"index.html": "/", "board.html": "/board", "desk.html": "/desk"}
+var pages = map[string]string{"index.html": "/", "board.html": "/board", "desk.html": "/desk", "start.html": "/start"}
 
 // strictPolicy is that of all pages but GraphiQL. They need no inline style, but show pictures, sounds and films of items, read texts from the
 // bucket and upload files to it.
@@ -75,7 +76,8 @@ func Documents() []byte {
 	return manifest
 }
 
-// Handler serves the pages at /, /board and /desk and their files below /, answers GET and HEAD, and knows no other path. Without built
+// Handler serves the pages at /, /board, /desk and /start, their files and the documentation below /, answers GET and HEAD, and
+// knows no other path. Without built
 // pages, all of them say how to get them.
 func Handler(o Options) http.Handler {
 	files, err := fs.Sub(dist, "dist")
@@ -122,7 +124,7 @@ func newHandler(files fs.FS, named map[string]string, o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
-		if isStrict(r.URL.Path) {
+		if isPage(r.URL.Path) || strings.HasPrefix(r.URL.Path, "/docs/") {
 			h.Set("Content-Security-Policy", strict)
 		}
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -131,11 +133,11 @@ func newHandler(files fs.FS, named map[string]string, o Options) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		p, found := served[r.URL.Path]
 		switch {
-		case !found && isStrict(strings.TrimSuffix(r.URL.Path, "/")):
+		case !found && isPage(strings.TrimSuffix(r.URL.Path, "/")):
 			at := o.PathPrefix + strings.TrimSuffix(r.URL.Path, "/")
 			http.Redirect(w, r, (&url.URL{Path: at, RawQuery: r.URL.RawQuery}).String(), http.StatusMovedPermanently)
 		case !found:
-			http.Error(w, fmt.Sprintf("There is no such page. GraphiQL is at %[1]s/, the board at %[1]s/board, notes at %[1]s/desk, the API at %[1]s/graphql.", o.PathPrefix), http.StatusNotFound)
+			http.Error(w, fmt.Sprintf("There is no such page. Begin at %[1]s/start. GraphiQL is at %[1]s/, the board at %[1]s/board, notes at %[1]s/desk, the API at %[1]s/graphql.", o.PathPrefix), http.StatusNotFound)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
 			http.Error(w, "This page answers GET and HEAD only. The API is at "+o.PathPrefix+"/graphql.", http.StatusMethodNotAllowed)
@@ -145,8 +147,8 @@ func newHandler(files fs.FS, named map[string]string, o Options) http.Handler {
 	})
 }
 
-// isStrict reports whether a page other than GraphiQL is at the path.
-func isStrict(path string) bool {
+// isPage reports whether a page other than GraphiQL is at the path.
+func isPage(path string) bool {
 	return path != "/" && slices.Contains(slices.Collect(maps.Values(pages)), path)
 }
 
@@ -226,6 +228,8 @@ func contentType(ext string) string {
 		return "text/css; charset=utf-8"
 	case ".svg":
 		return "image/svg+xml"
+	case ".png":
+		return "image/png"
 	case ".ttf":
 		return "font/ttf"
 	case ".woff2":

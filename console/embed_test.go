@@ -35,6 +35,9 @@ func built() http.Handler {
 		"index.html":                 {Data: []byte("<!doctype html><title>Taggie</title>")},
 		"board.html":                 {Data: []byte("<!doctype html><title>Board</title>")},
 		"desk.html":                  {Data: []byte("<!doctype html><title>Desk</title>")},
+		"start.html":                 {Data: []byte("<!doctype html><title>Start</title>")},
+		"docs/index.html.gz":         {Data: deflate("<!doctype html><title>Documentation</title>")},
+		"docs/pictures/board.png":    {Data: []byte("png")},
 		"favicon.svg":                {Data: []byte("<svg/>")},
 		"assets/index-Ab12Cd.js.gz":  {Data: deflate(script)},
 		"assets/index-Ab12Cd.css.gz": {Data: deflate("body {}")},
@@ -65,6 +68,9 @@ func TestFilesHaveTypesAndLifetimes(t *testing.T) {
 		{"/", "text/html; charset=utf-8", "no-cache"},
 		{"/board", "text/html; charset=utf-8", "no-cache"},
 		{"/desk", "text/html; charset=utf-8", "no-cache"},
+		{"/start", "text/html; charset=utf-8", "no-cache"},
+		{"/docs/index.html", "text/html; charset=utf-8", "no-cache"},
+		{"/docs/pictures/board.png", "image/png", "no-cache"},
 		{"/favicon.svg", "image/svg+xml", "no-cache"},
 		{"/assets/index-Ab12Cd.js", "text/javascript; charset=utf-8", forever},
 		{"/assets/index-Ab12Cd.css", "text/css; charset=utf-8", forever},
@@ -144,7 +150,7 @@ func TestUnchangedPageIsNotSentAgain(t *testing.T) {
 }
 
 func TestOtherPathsAndMethods(t *testing.T) {
-	for _, path := range []string{"/nothing", "/index.html", "/board.html", "/board/x", "/.keep", "/assets", "/assets/", "/assets/../.keep", "/dist/", "//"} {
+	for _, path := range []string{"/nothing", "/index.html", "/board.html", "/board/x", "/.keep", "/assets", "/assets/", "/assets/../.keep", "/dist/", "//", "/docs", "/docs/", "/docs/nothing/"} {
 		res := ask(built(), http.MethodGet, path)
 		assert.Equal(t, http.StatusNotFound, res.StatusCode, path)
 		assert.Empty(t, res.Header.Get("Cache-Control"), path)
@@ -185,7 +191,7 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 }
 
 func TestPagesShowPicturesOfTheseOriginsOnly(t *testing.T) {
-	for path, title := range map[string]string{"/board": "Board", "/desk": "Desk"} {
+	for path, title := range map[string]string{"/board": "Board", "/desk": "Desk", "/start": "Start", "/docs/index.html": "Documentation"} {
 		res := ask(built(), http.MethodGet, path)
 		assert.Contains(t, text(t, res), "<title>"+title+"</title>")
 		csp := res.Header.Get("Content-Security-Policy")

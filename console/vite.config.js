@@ -35,7 +35,7 @@ export default defineConfig({
     // The committed placeholder dist/.keep goes with the rest; public/.keep brings it back.
     emptyOutDir: true,
     rolldownOptions: {
-      input: ['index.html', 'board.html', 'desk.html'],
+      input: ['index.html', 'board.html', 'desk.html', 'start.html'],
       onwarn(warning, warn) {
         // Hundreds of lines of "use client" in the libraries, which mean nothing here, would hide real warnings.
         if (warning.code !== 'MODULE_LEVEL_DIRECTIVE') warn(warning);

@@ -231,6 +231,16 @@ export function createSession({ storage = window.sessionStorage, fetch = window.
   };
 }
 
+/** Chooses somebody of the demo data for the pages of this window. */
+export function choosePerson(email, storage = window.sessionStorage) {
+  storage.setItem(keys.mode, 'demo');
+  storage.removeItem(keys.token);
+  storage.setItem(keys.person, email);
+}
+
+/** The address of who was chosen in this window, or ''. */
+export const chosenPerson = (storage = window.sessionStorage) => storage.getItem(keys.person) ?? '';
+
 /** Tells one user of the page from another; the same after a renewal. */
 export const identity = ({ mode, token, person, signed }) => `${mode} ${{ own: token, demo: person, issuer: signed?.sub }[mode] ?? ''}`;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { createSession, describeToken, readToken } from '../src/session.js';
+import { choosePerson, chosenPerson, createSession, describeToken, readToken } from '../src/session.js';
 
 function memory(entries = {}) {
   const map = new Map(Object.entries(entries));
@@ -116,4 +116,13 @@ test('whose token it is', () => {
   assert.deepEqual(describeToken(jwt({ name: 'みお', email: 'mio@example.com', exp: 2 }), 1000), { name: 'みお', fullName: 'みお', email: 'mio@example.com', expired: false });
   assert.deepEqual(describeToken(jwt({ sub: 's', exp: 1 }), 1000), { name: 's', fullName: '', email: '', expired: true });
   assert.deepEqual(describeToken('no token'), { name: '', fullName: '', email: '', expired: false });
+});
+
+test('somebody of the demo data is chosen for the pages of a window', () => {
+  const storage = memory({ 'taggie:mode': 'own', 'taggie:token': 'a.b.c' });
+  assert.equal(chosenPerson(storage), '');
+  choosePerson('bo@example.com', storage);
+  assert.equal(chosenPerson(storage), 'bo@example.com');
+  const { mode, person, token } = createSession({ storage, fetch: async () => new Response(null, { status: 404 }), browser: undefined }).get();
+  assert.deepEqual([mode, person, token], ['demo', 'bo@example.com', '']);
 });

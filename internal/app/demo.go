@@ -40,7 +40,6 @@ func (a *Application) firstDemo(ctx context.Context, url string) {
 		a.Log.ErrorContext(ctx, "cannot remember that the demo set was loaded", "error", err)
 		return
 	}
-	a.Log.InfoContext(ctx, "ready: open the page in a browser", "url", url)
 }
 
 // DemoOptions say where the demo data goes, signed in by the embedded issuer.

@@ -96,6 +96,9 @@ func Serve(ctx context.Context, use Serving) error {
 		if use.Demo {
 			a.firstDemo(ctx, "http://"+listener.Addr().String()+cfg.PathPrefix)
 		}
+		if a.Local != nil && console.Built() && !use.NoAPI && ctx.Err() == nil {
+			log.InfoContext(ctx, "ready: open the page in a browser", "url", cfg.Scheme()+"://"+listener.Addr().String()+cfg.PathPrefix+"/start")
+		}
 	})
 }
 

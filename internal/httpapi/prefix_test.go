@@ -30,6 +30,7 @@ func TestEverythingIsBelowThePrefix(t *testing.T) {
 		{"/apps/taggie/", 200, "<html"},
 		{"/apps/taggie/board", 200, "<html"},
 		{"/apps/taggie/desk", 200, "<html"},
+		{"/apps/taggie/start", 200, "<html"},
 		{"/apps/taggie/graphql?query={__typename}", 200, "Query"},
 		{"/apps/taggie/session", 200, `"token":"x"`},
 		{"/apps/taggie/healthz", 200, "ok"},
