@@ -38,7 +38,7 @@ test('the server prints the address of a page that leads everywhere, as somebody
   await other.and(page.locator('[aria-pressed=true]')).waitFor();
   const name = /^In this window, you are (.+)\.$/.exec(await page.locator('#who').innerText())[1];
 
-  await page.getByRole('link', { name: /^Write notes/ }).press('Enter');
+  await page.getByRole('link', { name: /^Keep notes/ }).press('Enter');
   await live(page);
   await page.getByText(`Signed in as ${name} (demo)`).waitFor({ timeout: WAIT_MS });
   await page.goBack();

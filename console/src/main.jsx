@@ -23,7 +23,7 @@ const fetcher = createFetcher(session, ask);
 
 createRoot(document.getElementById('root')).render(
   <>
-    <SessionBar session={session} links={[{ href: './board', text: 'Board' }, { href: './desk', text: 'Notes' }]} />
+    <SessionBar session={session} links={[{ href: './start', text: 'Start' }, { href: './board', text: 'Board' }, { href: './desk', text: 'Desk' }]} />
     <main className="console">
       <GraphiQL
         fetcher={fetcher}

@@ -87,6 +87,21 @@ test('pictures go up four at a time, and become items in batches of up to 500', 
   assert.ok(w.waits.length > 900 && w.waits.every((ms) => ms > 0), 'it leaves room for what else the page asks');
 });
 
+test('files for the library alone are done when they are up, and known again', async () => {
+  const w = world();
+  const page = w.page();
+  const go = async () => {
+    await page.choose('ada', '', 'herbarium', folderOf(3));
+    page.start();
+    while (page.get().phase === 'going') await new Promise(setImmediate);
+    return page.get();
+  };
+  const { phase, up, brought } = await go();
+  assert.deepEqual([phase, up, brought, w.named('ImportItems').length], ['done', 3, 3, 0]);
+  assert.equal(page.unfinished('ada', ''), '');
+  assert.deepEqual([(await go()).before, w.sent.length], [3, 3]);
+});
+
 test('after a reload only the rest goes up, and nothing twice', async () => {
   const w = world();
   const before = w.page();

@@ -81,7 +81,7 @@ export function App({ session }: { session: Session }) {
 
   return (
     <>
-      <SessionBar session={session} links={[{ href: './desk', text: 'Notes' }, { href: './', text: 'GraphiQL' }]} withCost={false} />
+      <SessionBar session={session} links={[{ href: './start', text: 'Start' }, { href: './desk', text: 'Desk' }, { href: './', text: 'GraphiQL' }]} withCost={false} />
       {phase === 'ready' ? (
         <>
           <Head page={page} isGoing={isGoing} onOpen={open} chose={chose} guided={guided} onGuidelines={() => setGuided(!guided)} onProjects={() => setDialog('projects')} onHelp={() => setDialog('help')} />

@@ -1,22 +1,34 @@
-import { lazy, Suspense, useSyncExternalStore } from 'react';
+import { lazy, Suspense, useEffect, useSyncExternalStore } from 'react';
 import { SessionBar } from '../SessionBar.jsx';
 import { useNow } from '../board/hooks';
 import type { Session } from '../board/session';
 import { span } from '../board/text';
-import { useDesk, useDeskState } from './hooks';
+import { hashOf, useAddress, useDesk, useDeskState } from './hooks';
 import { Notes } from './Notes';
 
 // Only who is new needs it, and what it asks.
 const SignUp = lazy(() => import('../board/SignUp').then((module) => ({ default: module.SignUp })));
 
+const Library = lazy(() => import('./Library'));
+
+/** The pages of the desk, as the address names them. */
+const pages = { notes: { title: 'Notes', Page: Notes }, library: { title: 'Library', Page: Library } };
+
 const links = [
+  { href: './start', text: 'Start' },
   { href: './board', text: 'Board' },
   { href: './', text: 'GraphiQL' },
 ];
 
-/** The whole page: who is signed in, how the connection is, and the notes. */
+/** The whole page: who is signed in, how the connection is, and the page that the address names. */
 export function App({ session }: { session: Session }) {
   const { phase, viewer, round } = useDeskState();
+  const { address } = useAddress();
+  const name = address.page && address.page in pages ? (address.page as keyof typeof pages) : 'notes';
+  const { title, Page } = pages[name];
+  useEffect(() => {
+    document.title = `${title} – Taggie`;
+  }, [title]);
   return (
     <>
       <SessionBar session={session} links={links} withCost={false} />
@@ -24,12 +36,21 @@ export function App({ session }: { session: Session }) {
         <>
           <section className="head" aria-label="Page">
             <div className="head-row">
-              <h2 className="desk-title">Notes</h2>
+              <h2 className="desk-title">{title}</h2>
               <ConnectionState />
             </div>
+            <nav aria-label="Pages">
+              {Object.entries(pages).map(([to, { title }]) => (
+                <a key={to} href={hashOf({ page: to })} aria-current={to === name ? 'page' : undefined}>
+                  {title}
+                </a>
+              ))}
+            </nav>
           </section>
-          <main className="page" key={`${viewer?.id} ${round}`}>
-            <Notes />
+          <main className="page" key={`${viewer?.id} ${name} ${name === 'notes' ? round : ''}`}>
+            <Suspense fallback={<p className="empty muted">One moment…</p>}>
+              <Page />
+            </Suspense>
           </main>
         </>
       ) : (
@@ -42,15 +63,15 @@ export function App({ session }: { session: Session }) {
   );
 }
 
-/** Why there are no notes to show, and what to do about it. */
+/** Why there is nothing to show, and what to do about it. */
 function Nothing({ session }: { session: Session }) {
   const { phase, problem } = useDeskState();
   const { reopen } = useDesk();
   const { issuer, problem: signInProblem } = useSyncExternalStore(session.subscribe, session.get);
   const texts: Record<string, [string, string]> = {
-    starting: ['One moment…', 'Your notes are on their way.'],
-    anonymous: ['Not signed in', issuer ? signInProblem || 'Sign in to see your notes.' : 'Sign in above, with a token of your own or, where there is one, as the demo user.'],
-    stranger: ['Welcome', 'You are new here. Sign up once, then you can write notes.'],
+    starting: ['One moment…', 'What is yours is on its way.'],
+    anonymous: ['Not signed in', issuer ? signInProblem || 'Sign in to see what is yours.' : 'Sign in above, with a token of your own or, where there is one, as the demo user.'],
+    stranger: ['Welcome', 'You are new here. Sign up once, then you can write notes and upload files.'],
     failed: ['That did not work', problem],
   };
   const [title, text] = texts[phase] ?? ['', ''];

@@ -5,7 +5,7 @@ import { onSubmit, Select } from '../board/forms';
 import { useLater } from '../board/hooks';
 import { Pages, usePages } from '../board/manage/lists';
 import { MyNotesDocument, SharedNotesDocument, TaggedNotesDocument, TagsDocument } from './gql/graphql';
-import { useAddress, useDeskState } from './hooks';
+import { useAddress, useDeskState, type Address } from './hooks';
 import { NewNote } from './NewNote';
 import { NotePage } from './NotePage';
 import { arrange, type Row, type Wanted } from './rows';
@@ -129,7 +129,7 @@ function List(props: { wanted: Wanted; pages: Read; opened: string; none: string
 }
 
 /** The heading of what was opened; the cursor goes to it, so that a keyboard and a screen reader are where the eye is. */
-export function NoteHead({ title }: { title: string }) {
+export function NoteHead({ title, close = { note: '' } }: { title: string; close?: Address }) {
   const { link } = useAddress();
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
@@ -138,7 +138,7 @@ export function NoteHead({ title }: { title: string }) {
       <h2 ref={heading} tabIndex={-1}>
         {title}
       </h2>
-      <a className="button" href={link({ note: '' })}>
+      <a className="button" href={link(close)}>
         Close
       </a>
     </header>

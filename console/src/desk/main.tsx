@@ -5,6 +5,7 @@ import '../bar.css';
 import '../board/base.css';
 import '../board/head.css';
 import '../board/overlays.css';
+import '../board/review.css';
 import '../board/manage/manage.css';
 import '../board/guidelines.css';
 import './desk.css'; // last: it changes what the others say
@@ -15,7 +16,8 @@ import { App } from './App';
 import { DeskContext } from './hooks';
 import { createDesk } from './store';
 
-const session = createSession({ isBusy: watchTyping(document) });
+const isTyping = watchTyping(document);
+const session = createSession({ isBusy: () => isTyping() || desk.folders.isBusy() });
 const desk = createDesk(session);
 desk.run();
 

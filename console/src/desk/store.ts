@@ -1,6 +1,8 @@
-// Puts together who is asking, the connection, and what is told of the user's notes. Pages read its state and call its actions.
+// Puts together who is asking, the connection, what is told of the user's notes, and files on their way. Pages read its state and call its actions.
 import { ask, createBoardClient } from '../board/client';
 import { serverNow } from '../board/clock';
+import { createFolders } from '../board/manage/folder';
+import { createLedger } from '../board/manage/ledger';
 import { identity, type Session } from '../board/session';
 import { connectedAs } from '../board/state';
 import type { Connection } from '../board/socket';
@@ -8,6 +10,7 @@ import type { Person } from '../board/types';
 import { followNotes } from './follow';
 import { WhoDocument } from './gql/graphql';
 import { createKept, type Kept } from './kept';
+import { createRemovals } from './removals';
 import { learn, type News, type Row } from './rows';
 
 const AGAIN_MS = 3_000;
@@ -31,21 +34,23 @@ export interface State {
   kept: Kept;
   /** Takes the state of a note that somebody was told, or that a mutation answered; null for one that is gone. Does nothing once somebody else is signed in. */
   told: (id: string, row: Row | null) => void;
-  /** Shows a message to the viewer. Does nothing once somebody else is signed in. */
-  say: (kind: Notice['kind'], text: string, undo?: () => void) => void;
+  /** Shows a message to the viewer, until what it returns is called. Does nothing once somebody else is signed in. */
+  say: (kind: Notice['kind'], text: string, undo?: () => void) => () => void;
   connection: Connection;
   /** When the connection was lost, in milliseconds. */
   cutAt: number;
   notices: Notice[];
   /** What was told of notes since the page was opened. */
   news: News;
+  /** The files that are deleted, or will be in a moment. */
+  gone: ReadonlySet<string>;
   /** Grows when all lists are to be read again. */
   round: number;
 }
 
 /** Creates the store; nothing is asked before run(). */
 export function createDesk(session: Session, storage: Storage = window.localStorage) {
-  const nobody = () => ({ viewer: null, kept: createKept(storage, ''), news: new Map(), ...actions() });
+  const nobody = () => ({ viewer: null, kept: createKept(storage, ''), news: new Map(), gone: new Set<string>(), ...actions() });
   const listeners = new Set<() => void>();
   const { client, socket } = createBoardClient(session, (connection) => set(connectedAs(state, connection, serverNow())), () => {});
   let asking = 0; // grows with each user
@@ -70,18 +75,24 @@ export function createDesk(session: Session, storage: Storage = window.localStor
         if (news !== state.news) set({ news });
       },
       say(kind, text, undo) {
-        if (mine !== asking) return;
+        if (mine !== asking) return () => {};
         const notice = { id: ++last, kind, text, undo };
         set({ notices: [...state.notices, notice].slice(-NOTICES) });
         if (kind === 'good' && !undo) setTimeout(() => dismiss(notice.id), NOTICE_MS);
+        return () => dismiss(notice.id);
       },
     };
   }
+
+  const removals = createRemovals(client, { say: (...message) => state.say(...message), tell: (gone) => set({ gone }) });
+  const folders = createFolders({ client, ledger: createLedger(), storage });
 
   /** Finds out who is asking, and follows their notes. */
   async function open() {
     const mine = ++asking;
     stop();
+    removals.clear();
+    folders.clear();
     set({ phase: 'starting', problem: '', notices: [], ...nobody() });
     const { told, say } = state;
     const signed = (await session.authorization()) as Record<string, string>;
@@ -112,6 +123,9 @@ export function createDesk(session: Session, storage: Storage = window.localStor
       socket.terminate(); // nothing more may come in under the name of somebody who has signed out
       void open();
     });
+    window.addEventListener('beforeunload', (event) => {
+      if (folders.isBusy()) event.preventDefault();
+    });
     void open();
   }
 
@@ -124,6 +138,9 @@ export function createDesk(session: Session, storage: Storage = window.localStor
     client,
     run,
     dismiss,
+    removeFile: removals.remove,
+    /** Files on their way into the library. */
+    folders,
     /** Finds out again who is asking: they have just signed up. */
     reopen: () => void open(),
   };

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState, type KeyboardEvent } from 'react';
 import { useAct } from '../act';
 import { Dialog } from '../Dialog';
+import { useFinding } from '../finding';
 import { TroubleNote } from '../forms';
 import { ImportItemsDocument, type FileFragment } from '../gql/graphql';
 import { useBoard, useBoardState, useLater } from '../hooks';
@@ -38,36 +39,11 @@ export function PickFromLibrary({ onImported }: { onImported: () => void }) {
   );
 }
 
-/** Searches the files of the user, a page at a time; the last question wins. */
+/** Searches the files of the user. */
 function useFiles(name: string, tag: string) {
   const { store } = useBoard();
   const viewer = useBoardState().viewer?.id ?? '';
-  const [found, setFound] = useState<FileFragment[] | null>(null);
-  const [next, setNext] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState('');
-  const latest = useRef(0);
-
-  async function read(after: string | null, before: FileFragment[]) {
-    const mine = ++latest.current;
-    setBusy(true);
-    const finding = await findFiles(store.client, viewer, { name, tag }, after, () => mine === latest.current);
-    if (mine !== latest.current) return;
-    setBusy(false);
-    setProblem(finding.problem);
-    const known = new Set(before.map(({ id }) => id));
-    setFound([...before, ...finding.files.filter(({ id }) => !known.has(id))]);
-    setNext(finding.next);
-  }
-
-  useEffect(() => {
-    void read(null, []);
-    return () => {
-      latest.current += 1;
-    };
-  }, [name, tag, viewer]);
-
-  return { found, busy, problem, hasMore: next !== null, more: () => (busy ? undefined : read(next, found ?? [])) };
+  return useFinding(JSON.stringify([name, tag, viewer]), (after, isNeeded) => findFiles(store.client, viewer, { name, tag }, after, isNeeded));
 }
 
 function Library({ onImported, onClose }: { onImported: () => void; onClose: () => void }) {

@@ -1,5 +1,6 @@
 // Pictures on their way from a folder into a project: each goes up by an upload of its own, a few at a time, and becomes an item of the
-// user's library; the items are given to the project in batches. It goes on while other pages are shown, and after a reload.
+// user's library; the items are given to the project in batches. Files for the library alone go up in the same way. It goes on while other
+// pages are shown, and after a reload.
 import type { Client } from '@urql/core';
 import { advise } from '../act';
 import { ask, type Failure } from '../client';
@@ -15,6 +16,7 @@ export type PictureState = 'waiting' | 'going' | 'up' | 'in' | 'refused';
 
 /** A folder that was dropped, and how far its pictures are. Another object is told at each change; `pictures` stays the same one. */
 export interface Folder {
+  /** The project that gets them; empty if they are for the library only. */
   project: string;
   name: string;
   pictures: readonly { readonly picked: Picked; readonly state: PictureState; readonly reason: string }[];
@@ -213,8 +215,9 @@ export function createFolders({ client, ledger, storage, send: put = send, sum =
     }
     const { item, problem } = completed.completeUpload ?? {};
     if (item) {
-      await remember(picture, { step: 'up' });
-      return move(picture, 'up');
+      const end = folder?.project ? 'up' : 'in';
+      await remember(picture, { step: end });
+      return move(picture, end);
     }
     if (problem?.__typename === 'QuotaReached') return halt(mine, `${sentence(problem.message)} Delete files that you no longer need, or ask for more room, then go on.`);
     await forgetIt(picture);

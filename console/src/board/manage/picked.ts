@@ -18,8 +18,9 @@ export interface Picked extends Found {
   fault: string;
 }
 
-// docs/limits.md: an image, and the name and set of an item. Items of projects have shorter names than files.
-const IMAGE_BYTES = 100 * 1024 * 1024;
+// docs/limits.md: a file that goes up at once, and the name and set of an item. Items of projects have shorter names than files.
+const FILE_BYTES = 100 * 1024 * 1024;
+const FILE_NAME_CHARACTERS = 255;
 const NAME_CHARACTERS = 200;
 const SET_CHARACTERS = 64;
 
@@ -48,8 +49,8 @@ const isHidden = (path: string) => path.split('/').some((part) => part.startsWit
 /** How a file is known again after a reload. */
 export const markOf = ({ path, file }: Found) => `${path}\n${file.size}\n${file.lastModified}`;
 
-/** Looks at files: those that cannot be brought come first, the others follow in the order of their paths. */
-export function look(found: readonly Found[]): Picked[] {
+/** Looks at files: those that cannot be brought come first, the others follow in the order of their paths. A library takes all kinds. */
+export function look(found: readonly Found[], kinds: 'pictures' | 'all' = 'pictures'): Picked[] {
   const { compare } = new Intl.Collator(undefined, { numeric: true });
   const seen = new Set<string>();
   const picked = found
@@ -58,18 +59,24 @@ export function look(found: readonly Found[]): Picked[] {
       const { path, file } = one;
       const name = file.name.trim();
       const set = [...path.split('/').slice(0, -1).join('/')].slice(-SET_CHARACTERS).join('').trim();
-      const type = Object.values(types).includes(file.type) ? file.type : (types[endingOf(file.name)] ?? '');
+      const type = kinds === 'all' ? file.type || (types[endingOf(file.name)] ?? 'application/octet-stream') : pictureType(file);
       const isTwice = seen.has(markOf(one));
       seen.add(markOf(one));
-      return { path, file, name, set, type, fault: faultOf(file, name, type, isTwice) };
+      return { path, file, name, set, type, fault: (kinds === 'pictures' && pictureFault(file, name, type)) || faultOf(file, name, isTwice) };
     });
   return picked.sort((a, b) => Number(!a.fault) - Number(!b.fault) || compare(a.path, b.path));
 }
 
-function faultOf(file: File, name: string, type: string, isTwice: boolean): string {
+const pictureType = (file: File) => (Object.values(types).includes(file.type) ? file.type : (types[endingOf(file.name)] ?? ''));
+
+function pictureFault(file: File, name: string, type: string): string {
   if (!type || (file.type && !file.type.startsWith('image/'))) return 'No picture that browsers show.';
+  return file.size && file.size <= FILE_BYTES && [...name].length > NAME_CHARACTERS ? 'Its name is longer than 200 characters.' : '';
+}
+
+function faultOf(file: File, name: string, isTwice: boolean): string {
   if (!file.size) return 'The file is empty.';
-  if (file.size > IMAGE_BYTES) return 'It is larger than 100 MiB.';
-  if ([...name].length > NAME_CHARACTERS) return 'Its name is longer than 200 characters.';
+  if (file.size > FILE_BYTES) return 'It is larger than 100 MiB.';
+  if ([...name].length > FILE_NAME_CHARACTERS) return 'Its name is longer than 255 characters.';
   return isTwice ? 'It is here twice.' : '';
 }
