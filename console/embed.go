@@ -1,5 +1,5 @@
 // Package console serves the pages that are built from the npm sources beside this file: GraphiQL at /, the live board of
-// a project's queue at /board, the notes of a user at /desk, a page for whoever comes first at /start, and the documentation
+// a project's queue at /board, the notes, files and scores of a user at /desk, a page for whoever comes first at /start, and the documentation
 // below /docs/.
 //
 // It knows files, their types, how long a browser may keep them, and what the pages may do. It must not know the API, who

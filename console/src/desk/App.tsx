@@ -10,9 +10,10 @@ import { Notes } from './Notes';
 const SignUp = lazy(() => import('../board/SignUp').then((module) => ({ default: module.SignUp })));
 
 const Library = lazy(() => import('./Library'));
+const Scores = lazy(() => import('./Scores'));
 
 /** The pages of the desk, as the address names them. */
-const pages = { notes: { title: 'Notes', Page: Notes }, library: { title: 'Library', Page: Library } };
+const pages = { notes: { title: 'Notes', Page: Notes }, library: { title: 'Library', Page: Library }, scores: { title: 'Scores', Page: Scores } };
 
 const links = [
   { href: './start', text: 'Start' },
