@@ -1,6 +1,6 @@
 // Package console serves the pages that are built from the npm sources beside this file: GraphiQL at /, the live board of
-// a project's queue at /board, the notes, files and scores of a user at /desk, a page for whoever comes first at /start, and the documentation
-// below /docs/.
+// a project's queue at /board, the notes, files and scores of a user at /desk, a page for whoever comes first at /start, and
+// the documentation below /docs/.
 //
 // It knows files, their types, how long a browser may keep them, and what the pages may do. It must not know the API, who
 // is signed in, or any rule of Taggie: the pages ask the server over HTTP like every other client. Start reading at [Handler];
@@ -137,7 +137,7 @@ func newHandler(files fs.FS, named map[string]string, o Options) http.Handler {
 			at := o.PathPrefix + strings.TrimSuffix(r.URL.Path, "/")
 			http.Redirect(w, r, (&url.URL{Path: at, RawQuery: r.URL.RawQuery}).String(), http.StatusMovedPermanently)
 		case !found:
-			http.Error(w, fmt.Sprintf("There is no such page. Begin at %[1]s/start. GraphiQL is at %[1]s/, the board at %[1]s/board, notes at %[1]s/desk, the API at %[1]s/graphql.", o.PathPrefix), http.StatusNotFound)
+			http.Error(w, fmt.Sprintf("There is no such page. Begin at %[1]s/start. GraphiQL is at %[1]s/, the board at %[1]s/board, notes, files and scores at %[1]s/desk, the API at %[1]s/graphql.", o.PathPrefix), http.StatusNotFound)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
 			http.Error(w, "This page answers GET and HEAD only. The API is at "+o.PathPrefix+"/graphql.", http.StatusMethodNotAllowed)
