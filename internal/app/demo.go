@@ -38,7 +38,6 @@ func (a *Application) firstDemo(ctx context.Context, url string) {
 	}
 	if err := os.WriteFile(marker, nil, 0o600); err != nil {
 		a.Log.ErrorContext(ctx, "cannot remember that the demo set was loaded", "error", err)
-		return
 	}
 }
 
