@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { ask, go, itemOf, member, work } from './board.js';
 import { category, focused, messages, onBoard, out, WAIT_MS, world } from './board-page.js';
 import { pictureShown } from './browser.js';
+import { until } from './server.js';
 
 /** Has somebody finish items, as many as there are names; resolves to the items. */
 async function found(project, name, count) {
@@ -50,6 +51,29 @@ onBoard('a reviewer corrects a result', {}, async ({ page, project }) => {
   const { status, keywords, category: is, subcategory } = await itemOf(world.server, project.id, name);
   assert.deepEqual({ status, keywords, is: is.name, sub: subcategory.name }, { status: 'FINISHED', keywords: ['elsewhere', 'stamp'], is: 'Music', sub: 'Printed' });
   await page.getByText('Nothing to review').waitFor({ timeout: WAIT_MS });
+});
+
+onBoard('the form of a result stays, and so does the cursor in it, while the page looks for more', {}, async ({ page, project }) => {
+  const { items } = await found(project, 'more', 1);
+  await go(page, 'r');
+  await page.getByRole('form', { name: `Review “${items[0].name}”` }).waitFor({ timeout: WAIT_MS });
+  await page.keyboard.press('e');
+  await focused(category(page));
+  await page.keyboard.press('Escape');
+  const looks = [];
+  let isHeld = true;
+  await page.route('**/graphql', (route) => (isHeld && /mutation ToReview\b/.test(route.request().postDataJSON().query) ? looks.push(route) : route.continue()));
+  await page.keyboard.press('v');
+  await tiles(page).first().waitFor({ timeout: WAIT_MS });
+  await page.keyboard.press('v');
+  await focused(category(page));
+  await until('it looks for what the list shows', WAIT_MS, () => looks.length > 1);
+  await page.keyboard.type('mus');
+  isHeld = false;
+  const answered = page.waitForResponse((response) => response.request() === looks.at(-1).request());
+  for (const route of looks) await route.continue();
+  await answered;
+  assert.equal(await category(page).inputValue(), 'mus');
 });
 
 onBoard('a reviewer reviews many results as a grid, those of one person too', {}, async ({ page, project }) => {

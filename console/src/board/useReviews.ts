@@ -50,6 +50,15 @@ export function useReviews({ authorId, categoryId }: ReviewFilter, count: number
   const looked = useRef(0); // when the last look began
   const keys = useRef(createKeys()).current;
   const latest = useRef(0); // an answer that another question has overtaken is not shown
+  // What was found for another question is gone before anything is drawn: a form of it would take the cursor, and then go.
+  const question = JSON.stringify([project?.id, authorId, categoryId]);
+  const [asked, setAsked] = useState(question);
+  if (asked !== question) {
+    setAsked(question);
+    setFound(null);
+    setWaiting(null);
+    setFailed(null);
+  }
 
   const load = useCallback(async () => {
     if (!project || !may) return;
@@ -69,13 +78,10 @@ export function useReviews({ authorId, categoryId }: ReviewFilter, count: number
     });
   }, [project?.id, may, store, count, authorId, categoryId]);
 
-  // At once at first, and when something else is asked for.
+  // At once at first, and when something else or more is asked for. What was found stays in sight where only the number changes.
   useEffect(() => {
     looked.current = 0;
-    setFound(null);
-    setWaiting(null);
-    setFailed(null);
-  }, [project?.id, count, authorId, categoryId]);
+  }, [question, count]);
   // Then, when somebody finished something and when not all could be read, a few seconds after the look before: finishes that come faster
   // do not put it off.
   const finished = live.finishes.at(-1) ?? 0;

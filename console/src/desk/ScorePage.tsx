@@ -203,7 +203,7 @@ function Annotations({ id, count }: { id: string; count: number }) {
 
 /** Puts a score of somebody else into the user's list, or takes it out. */
 function Keep({ id, isKept, onKept }: { id: string; isKept: boolean; onKept: () => void }) {
-  const { say } = useDesk();
+  const { say } = useDeskState();
   const { act, busy, trouble } = useAct();
 
   async function change() {
