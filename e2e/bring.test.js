@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { ask } from './board.js';
+import { ask, member } from './board.js';
 import { launch, openPage } from './browser.js';
 import { png } from './png.js';
 import { demoLoaded, startServer } from './server.js';
@@ -217,7 +217,8 @@ for (const colorScheme of ['light', 'dark']) {
   for (const width of [1280, 320]) {
     test(`how items are brought, ${colorScheme} and ${width} wide`, async () => {
       const id = await makeProject(`Pictures ${colorScheme} ${width}`);
-      const { page, context, complaints } = await openItems(id, { colorScheme, viewport: { width, height: 900 } });
+      const token = await member(server, id, 'MANAGER', `${colorScheme}-${width}@example.com`); // with a budget of their own
+      const { page, context, complaints } = await openItems(id, { token, colorScheme, viewport: { width, height: 900 } });
       const shoot = async (what) => {
         const broad = await page.evaluate(() => [document.documentElement, document.querySelector('.page')].some((element) => element.scrollWidth > element.clientWidth));
         assert.ok(!broad, `${what}: no horizontal scrolling`);

@@ -55,9 +55,9 @@ export async function openConsole(browser, origin, options = {}) {
 
 /**
  * Opens a page in a fresh browser context; complaints() lists everything that must not happen. Pictures may come from the origins that
- * are given, and complaints that match `expected` are none.
+ * are given, and complaints that match `expected` are none. With a token, somebody is signed in who has pasted it.
  */
-export async function openPage(browser, origin, path, { pictures = [], expected, ...options } = {}) {
+export async function openPage(browser, origin, path, { pictures = [], expected, token, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, reducedMotion: 'reduce', ...options });
   const complaints = [];
   const operations = [];
@@ -86,6 +86,14 @@ export async function openPage(browser, origin, path, { pictures = [], expected,
       window.reportViolation(`${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`);
     });
   });
+
+  if (token) {
+    await context.addInitScript((value) => {
+      if (location.origin === 'null') return; // the empty page that comes first has no storage
+      sessionStorage.setItem('taggie:mode', 'own');
+      sessionStorage.setItem('taggie:token', value);
+    }, token);
+  }
 
   const page = await context.newPage();
   page.on('websocket', (socket) => {

@@ -19,9 +19,12 @@ export function createBoardClient(session: Session, tell: (connection: Connectio
         return fetch(input, { ...init, headers });
       };
       const signed = (await session.authorization()) as Record<string, string>;
-      let response = await send(signed);
+      let response = await patiently(() => send(signed));
       // Nothing was carried out: it may be sent again.
-      if (response.status === 401 && (await session.refused(signed))) response = await send((await session.authorization()) as Record<string, string>);
+      if (response.status === 401 && (await session.refused(signed))) {
+        const renewed = (await session.authorization()) as Record<string, string>;
+        response = await patiently(() => send(renewed));
+      }
       learn(response.headers.get('date'));
       return response;
     },
@@ -38,6 +41,22 @@ export function createBoardClient(session: Session, tell: (connection: Connectio
     ],
   });
   return { client, socket };
+}
+
+const SENT = 4; // times, at most
+const LONGEST_S = 10;
+
+/**
+ * Sends a request, and sends it again, as often as it takes up to four times, when the server asks to be left alone for up to ten seconds: the
+ * user's budget is used up, and nothing was carried out. Resolves to the last answer.
+ */
+export async function patiently(send: () => Promise<Response>, pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))): Promise<Response> {
+  for (let sent = 1; ; sent += 1) {
+    const response = await send();
+    const seconds = Number(response.headers.get('retry-after'));
+    if (response.status !== 429 || !(seconds > 0 && seconds <= LONGEST_S) || sent === SENT) return response;
+    await pause(seconds * 1000);
+  }
 }
 
 /** Why there is no answer, in a sentence; again says that the same may be asked later with success. */
