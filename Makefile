@@ -4,7 +4,7 @@
 # Every target walks every go.mod of the repository: `./...` stops at the border of a module.
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo build engines console test test-long soak capacity check check-go check-generated check-console check-alerts e2e docs-check pictures examples bench release
+.PHONY: help run demo build engines console test test-long soak capacity check check-go check-generated check-console check-alerts e2e docs-check pictures reactions examples bench release
 .DELETE_ON_ERROR:
 
 MODULES     := $(shell find . -name node_modules -prune -o -name go.mod -exec dirname {} \; | LC_ALL=C sort -r)
@@ -132,6 +132,10 @@ docs-check: engines build e2e/node_modules/.installed ## Run every query and she
 
 pictures: engines build e2e/node_modules/.installed ## Make the pictures of the documentation again
 	cd e2e && npm run pictures
+
+# With 10,000 items, which take some minutes to import; LARGE_ITEMS is another number.
+reactions: engines build e2e/node_modules/.installed ## Measure how quickly the pages of the board react in a large project (docs/performance.md)
+	cd e2e && LARGE_ITEMS=$${LARGE_ITEMS:-10000} npm run reactions
 
 examples: engines build examples/node_modules/.installed ## Run the clients of examples/ against a server of their own
 	cd examples && npm run generate && npm run check && npm test

@@ -4,7 +4,7 @@ import { advise, useAct } from '../board/act';
 import { ask } from '../board/client';
 import { TroubleNote } from '../board/forms';
 import { AnnotationsDocument, DropScoreDocument, KeepScoreDocument, ScoreDocument, type WholeScoreFragment } from './gql/graphql';
-import { hashOf, useAddress, useDesk, useDeskState } from './hooks';
+import { hashOf, useAddress, useDeskState } from './hooks';
 import { NoteHead } from './Notes';
 import { pagesOf, stepTo } from './pager';
 import { when } from './times';
