@@ -52,11 +52,14 @@ const claimText = `mutation ($input: ClaimProjectItemsInput!) {
 export async function work(server, projectId, token, { finish = true } = {}) {
   const { claimProjectItems } = await ask(server, claimText, { input: { projectId } }, token);
   const [item] = claimProjectItems.items;
-  if (finish) {
-    const input = { itemId: item.id, token: item.claim.token, categoryId: item.project.categories[0].id, keywords: ['elsewhere'] };
-    await ask(server, 'mutation ($input: FinishProjectItemInput!) { finishProjectItem(input: $input) { problem { ... on Problem { message } } } }', { input }, token);
-  }
+  if (finish) await finishItem(server, item, token);
   return item;
+}
+
+/** Has somebody finish an item that work() has kept. */
+export async function finishItem(server, item, token) {
+  const input = { itemId: item.id, token: item.claim.token, categoryId: item.project.categories[0].id, keywords: ['elsewhere'] };
+  await ask(server, 'mutation ($input: FinishProjectItemInput!) { finishProjectItem(input: $input) { problem { ... on Problem { message } } } }', { input }, token);
 }
 
 /** Gives all items of somebody back. */

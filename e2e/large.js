@@ -8,7 +8,7 @@ export const ITEMS = Number(process.env.LARGE_ITEMS ?? 300);
 
 const IMPORT_MS = 120_000;
 const WAIT_MS = 15_000;
-const FINISHED = 60; // more than a page shows of what is to be reviewed
+export const FINISHED = 60; // more than a page shows of what is to be reviewed
 
 const createText = `mutation ($input: CreateProjectInput!) { createProject(input: $input) { project { id } } }`;
 const importText = `mutation ($input: CreateProjectImportInput!) { createProjectImport(input: $input) { import { id } upload { method url headers { name value } } } }`;

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
-import { useQuery } from 'urql';
+import { useAnswer } from './answer';
 import { Dialog } from './Dialog';
 import { OpenedDocument } from './gql/graphql';
 import { useBoard, useBoardState, useNow } from './hooks';
@@ -41,21 +41,12 @@ export function useOpened() {
 export function CardDialog({ card, onClose }: { card: Card; onClose: () => void }) {
   const { live } = useBoardState();
   const now = useNow(5_000);
-  const [{ data, error }, again] = useQuery({ query: OpenedDocument, variables: { id: card.id } });
-
-  // Asked again when something happened to it.
-  const sequence = live.cards.get(card.id)?.sequence;
-  const shown = useRef(sequence);
-  useEffect(() => {
-    if (shown.current === sequence) return;
-    shown.current = sequence;
-    again({ requestPolicy: 'network-only' });
-  }, [sequence, again]);
+  const { data, failure } = useAnswer(OpenedDocument, { id: card.id }, live.cards.get(card.id)?.sequence);
 
   const item = data?.node?.__typename === 'ProjectItem' ? data.node : null;
   return (
     <Dialog title={card.name} onClose={onClose} wide>
-      {error && !item && <p className="problem">{error.graphQLErrors[0]?.message ?? 'The server cannot be reached.'}</p>}
+      {failure && !item && <p className="problem">{failure.message}</p>}
       {item && (
         <div className="opened">
           <Picture item={item} />

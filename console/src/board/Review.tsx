@@ -1,5 +1,5 @@
-import { useRef, useState, type Dispatch, type ReactNode, type SetStateAction } from 'react';
-import { useQuery } from 'urql';
+import { useEffect, useRef, useState, type Dispatch, type ReactNode, type SetStateAction } from 'react';
+import { useAnswer } from './answer';
 import { CorrectionFields, correctionOf, inputOf, isAsFound } from './Correction';
 import { Select } from './forms';
 import { AuthorsDocument, type Verdict } from './gql/graphql';
@@ -45,8 +45,13 @@ export function Review() {
 function Bar(props: { filter: ReviewFilter; isGrid: boolean; reviews: Reviews; onFilter: (filter: ReviewFilter) => void; onToggle: () => void }) {
   const { filter, isGrid, reviews, onFilter } = props;
   const { project, viewer } = useBoardState();
-  const [{ data }] = useQuery({ query: AuthorsDocument, variables: { project: project?.id ?? '' }, requestPolicy: 'cache-and-network' });
+  const [asked, setAsked] = useState(0);
+  const { data } = useAnswer(AuthorsDocument, { project: project?.id ?? '' }, asked);
   const users = (data?.project?.teams ?? []).flatMap(({ statistics }) => statistics?.users ?? []).flatMap(({ user }) => (user && user.id !== viewer?.id ? [user] : []));
+  const isNew = Boolean(data) && reviews.open?.some((item) => !users.some(({ id }) => id === finding(item)?.user?.id));
+  useEffect(() => {
+    if (isNew) setAsked((before) => before + 1); // somebody has finished something for the first time
+  }, [isNew]);
   const named = (options: { id: string; name: string }[]) => Object.fromEntries(options.map(({ id, name }) => [id, name]));
   return (
     <div className="reviews-bar" role="toolbar" aria-label="What to review">

@@ -1,5 +1,4 @@
-import { useEffect, useRef } from 'react';
-import { useQuery } from 'urql';
+import { useAnswer } from './answer';
 import { Bars, Pace, StatusBar, StatusLegend, type Bar } from './charts';
 import { StatisticsDocument } from './gql/graphql';
 import { useBoardState, useNow } from './hooks';
@@ -8,32 +7,12 @@ import { percent } from './text';
 import type { Statistics as Numbers } from './types';
 
 const MINUTES = 30;
-const AGAIN_MS = 3_000;
 
 /** How it goes, as charts that follow the events. */
 export function Statistics() {
   const { project, live, since } = useBoardState();
   const now = useNow(5_000);
-  const [{ data, error }, again] = useQuery({ query: StatisticsDocument, variables: { project: project?.id ?? '' }, pause: !project });
-
-  // Asked again when something happened, but not for each event of many.
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const shown = useRef(live.sequence);
-  useEffect(() => {
-    if (shown.current === live.sequence) return;
-    shown.current = live.sequence;
-    timer.current ??= setTimeout(() => {
-      timer.current = undefined;
-      again({ requestPolicy: 'network-only' });
-    }, AGAIN_MS);
-  }, [live.sequence, again]);
-  useEffect(
-    () => () => {
-      clearTimeout(timer.current);
-      timer.current = undefined;
-    },
-    [],
-  );
+  const { data, failure } = useAnswer(StatisticsDocument, { project: project?.id ?? '' }, live.sequence);
 
   const numbers = data?.project;
   const minutes = pace(live.finishes, now, MINUTES);
@@ -63,7 +42,7 @@ export function Statistics() {
         </p>
         <p>{live.counts && forecast(live.finishes, live.counts.remaining, since, now)}</p>
       </section>
-      {error && !numbers && <p className="problem">The statistics cannot be shown at the moment; they come by themselves.</p>}
+      {failure && !numbers && <p className="problem">The statistics cannot be shown at the moment; they come by themselves.</p>}
       <Bars title="Who finished how many" bars={people(users)} empty="Nobody finished anything yet." />
       <Bars title="Teams" bars={teams(numbers)} empty="There are no teams." />
       <Bars title="Categories used most" bars={words(numbers?.topCategories)} empty="None yet." />

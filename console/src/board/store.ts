@@ -19,6 +19,8 @@ import { createWork } from './work';
 
 const HEARTBEAT_MS = 25_000;
 const AGAIN_MS = 3_000;
+const RELIST_MS = 1_500;
+const FEW = 8; // cards that wait: others are read before these are in hands
 const WAITING_MS = 5_000;
 const NEWS_MS = 6_000;
 const SETTLED_MS = 1_500;
@@ -216,7 +218,7 @@ export function createStore(session: Session, settings: SettingsStore) {
     const { live } = get();
     let shown = 0;
     for (const { card } of live.cards.values()) if (card.status === 'NEW') shown += 1;
-    return shown < 5 && (live.counts?.new ?? 0) > shown;
+    return shown < FEW && (live.counts?.new ?? 0) > shown;
   }
 
   let listing: ReturnType<typeof setTimeout> | undefined;
@@ -225,7 +227,7 @@ export function createStore(session: Session, settings: SettingsStore) {
     listing ??= setTimeout(() => {
       listing = undefined;
       void lists(mine);
-    }, AGAIN_MS);
+    }, RELIST_MS);
   }
 
   async function lists(mine: number) {

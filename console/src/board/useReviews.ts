@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { advise, createKeys } from './act';
+import { AGAIN_MS } from './answer';
 import { ask, type Answer } from './client';
 import { ReviewDocument, ToReviewDocument, type CorrectionInput, type ToReviewMutation, type Verdict } from './gql/graphql';
 import { useBoard, useBoardState } from './hooks';
@@ -7,7 +8,6 @@ import { finding, review } from './live';
 import { sentence } from './text';
 import type { Held } from './types';
 
-const AGAIN_MS = 3_000;
 const KEPT = 50;
 
 /** What a reviewer wants to look at; empty ids choose all. */
@@ -82,7 +82,7 @@ export function useReviews({ authorId, categoryId }: ReviewFilter, count: number
   useEffect(() => {
     looked.current = 0;
   }, [question, count]);
-  // Then, when somebody finished something and when not all could be read, a few seconds after the look before: finishes that come faster
+  // Then, when somebody finished something and when not all could be read, a while after the look before: finishes that come faster
   // do not put it off.
   const finished = live.finishes.at(-1) ?? 0;
   useEffect(() => {

@@ -65,7 +65,12 @@ export function Results() {
     setChosen(new Set());
   }
 
-  const items = found ? [found] : (results.nodes ?? []);
+  // What events told of an item that is shown, since it was read.
+  const current = (item: ResultFragment): ResultFragment => {
+    const placed = live.cards.get(item.id);
+    return placed && placed.sequence > readAt ? { ...item, ...placed.card } : item;
+  };
+  const items = (found ? [found] : (results.nodes ?? [])).map(current);
   const picked = items.filter((item) => chosen.has(item.id));
   const skipped = picked.filter((item) => item.status === 'SKIPPED');
   const finished = picked.filter((item) => item.status === 'FINISHED' && finding(item) && finding(item)?.user?.id !== viewer?.id);
