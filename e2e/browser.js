@@ -55,9 +55,10 @@ export async function openConsole(browser, origin, options = {}) {
 
 /**
  * Opens a page in a fresh browser context; complaints() lists everything that must not happen. Pictures may come from the origins that
- * are given, and complaints that match `expected` are none. With a token, somebody is signed in who has pasted it.
+ * are given, and complaints that match `expected` are none. Its users have seen the first steps of the board, unless they are new. With a
+ * token, somebody is signed in who has pasted it.
  */
-export async function openPage(browser, origin, path, { pictures = [], expected, token, ...options } = {}) {
+export async function openPage(browser, origin, path, { pictures = [], expected, isNew = false, token, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, reducedMotion: 'reduce', ...options });
   const complaints = [];
   const operations = [];
@@ -94,6 +95,7 @@ export async function openPage(browser, origin, path, { pictures = [], expected,
       sessionStorage.setItem('taggie:token', value);
     }, token);
   }
+  if (!isNew) await context.addInitScript(haveSeenFirstSteps);
 
   const page = await context.newPage();
   page.on('websocket', (socket) => {
@@ -108,6 +110,14 @@ export async function openPage(browser, origin, path, { pictures = [], expected,
   );
   await page.goto(`${origin}${path}`);
   return { context, page, operations, complaints: () => complaints.filter((text) => !expected?.test(text)) };
+}
+
+/** Runs in the page: whoever signs in there, the browser says that the user has seen the first steps. */
+function haveSeenFirstSteps() {
+  const { getItem } = Storage.prototype;
+  Storage.prototype.getItem = function (key) {
+    return key.startsWith('taggie:tour:') ? 'seen' : getItem.call(this, key);
+  };
 }
 
 /** Waits until a picture is shown; its element and its address may change meanwhile. */

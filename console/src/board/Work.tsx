@@ -5,13 +5,15 @@ import { ItemForm } from './ItemForm';
 import { useKeys } from './keys';
 import { Picture } from './Picture';
 import { span, watch } from './text';
+import { Today } from './Today';
+import { Tour } from './Tour';
 
 const PAUSED_TEXT = 'Nothing is handed out until a manager resumes the project.';
 
 /** The page on which one works: one's items, the picture, the form. */
 export function Work() {
   const { store, settings } = useBoard();
-  const { held, selected, live, busy, project } = useBoardState();
+  const { held, selected, live, busy, project, viewer } = useBoardState();
   const [skipping, setSkipping] = useState(false);
   const list = useRef<HTMLUListElement>(null);
   const item = held.find(({ id }) => id === selected);
@@ -33,44 +35,47 @@ export function Work() {
   });
 
   return (
-    <div className="work">
-      <Mine list={list} onStep={step} />
-      {item ? (
-        <>
-          <Picture item={item} />
-          {/* Keyed: each item has a form of its own, filled with its draft. */}
-          <ItemForm key={`${item.id} ${item.claim?.token}`} item={item} onSkip={() => setSkipping(true)} />
-        </>
-      ) : (
-        <section className="empty">
-          <h2>{live.paused ? 'The project is paused' : live.counts?.total === 0 ? 'No items yet' : 'Ready when you are'}</h2>
-          <p className="muted">
-            {live.paused
-              ? PAUSED_TEXT
-              : live.counts?.new
-                ? `${live.counts.new} items wait to be looked at. Claim one: it is yours for ${span((project?.leaseMinutes ?? 15) * 60_000)}, and longer while you type.`
-                : live.counts?.total === 0
-                  ? 'A manager brings items into the project. They show up here at once.'
-                  : 'Nothing waits in the queue. What comes in shows up here at once.'}
-          </p>
-          {live.counts?.total !== 0 && (
-            <button type="button" className="primary" disabled={live.paused || busy === 'claim'} onClick={() => void store.work.claim(1)}>
-              Claim the next item <kbd>n</kbd>
-            </button>
-          )}
-        </section>
-      )}
-      {skipping && item && (
-        <SkipDialog
-          name={item.name}
-          onClose={() => setSkipping(false)}
-          onSkip={(reason, minutes) => {
-            setSkipping(false);
-            void store.work.skip(item.id, reason, minutes);
-          }}
-        />
-      )}
-    </div>
+    <>
+      {Boolean(live.counts?.total) && viewer && <Tour key={viewer.id} viewer={viewer.id} />}
+      <div className="work">
+        <Mine list={list} onStep={step} />
+        {item ? (
+          <>
+            <Picture item={item} />
+            {/* Keyed: each item has a form of its own, filled with its draft. */}
+            <ItemForm key={`${item.id} ${item.claim?.token}`} item={item} onSkip={() => setSkipping(true)} />
+          </>
+        ) : (
+          <section className="empty">
+            <h2>{live.paused ? 'The project is paused' : live.counts?.total === 0 ? 'No items yet' : 'Ready when you are'}</h2>
+            <p className="muted">
+              {live.paused
+                ? PAUSED_TEXT
+                : live.counts?.new
+                  ? `${live.counts.new} items wait to be looked at. Claim one: it is yours for ${span((project?.leaseMinutes ?? 15) * 60_000)}, and longer while you type.`
+                  : live.counts?.total === 0
+                    ? 'A manager brings items into the project. They show up here at once.'
+                    : 'Nothing waits in the queue. What comes in shows up here at once.'}
+            </p>
+            {live.counts?.total !== 0 && (
+              <button type="button" className="primary" disabled={live.paused || busy === 'claim'} onClick={() => void store.work.claim(1)}>
+                Claim the next item <kbd>n</kbd>
+              </button>
+            )}
+          </section>
+        )}
+        {skipping && item && (
+          <SkipDialog
+            name={item.name}
+            onClose={() => setSkipping(false)}
+            onSkip={(reason, minutes) => {
+              setSkipping(false);
+              void store.work.skip(item.id, reason, minutes);
+            }}
+          />
+        )}
+      </div>
+    </>
   );
 }
 
@@ -95,6 +100,7 @@ function Mine({ list, onStep }: { list: RefObject<HTMLUListElement | null>; onSt
           Claim <kbd>n</kbd>
         </button>
       </div>
+      <Today />
       {live.paused && (
         <p className="muted mine-paused" role="note" title={PAUSED_TEXT}>
           Paused: nothing is handed out.

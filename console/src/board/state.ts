@@ -69,6 +69,8 @@ export interface State {
   lasting: string;
   /** What the user said in Review since the project is shown, the last first. */
   reviewed: Reviewed[];
+  /** How many reviews of the user's own finishes were told since the project is shown. */
+  ownReviews: number;
   notices: Notice[];
   /** Files on their way to the bucket, of any project. */
   uploads: Upload[];
@@ -95,6 +97,7 @@ export const noProject = {
   done: [],
   lasting: '',
   reviewed: [],
+  ownReviews: 0,
   online: [],
   guidelinesRead: 0,
   rebuild: null,

@@ -206,6 +206,7 @@ export function createStore(session: Session, settings: SettingsStore) {
         }
         if (message.type === 'CATEGORIES_CHANGED' || message.type === 'GUIDELINES_CHANGED') void reread(round);
         if (message.type === 'GUIDELINES_CHANGED' && message.user?.id !== get().viewer?.id) say('plain', 'The guidelines have changed. Press g twice to read them.');
+        if (message.type === 'REVIEWED' && message.author?.id === get().viewer?.id) set({ ownReviews: get().ownReviews + 1 });
         if (message.type === 'REVIEWED' && message.author?.id === get().viewer?.id && message.item?.status !== 'FINISHED') {
           say('bad', `“${message.item?.name}” was found incorrect, and is kept for you: ${message.item?.efforts?.nodes[0]?.review?.comment || 'no comment'}`);
         }
