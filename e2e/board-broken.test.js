@@ -57,6 +57,7 @@ test('an address that no browser can read is told in the place of the picture', 
   await page.keyboard.press('o'); // opens nothing, and breaks nothing
   await page.screenshot({ path: new URL('board-unreadable.png', out).pathname });
   assert.deepEqual(complaints(), []);
+  await page.unrouteAll({ behavior: 'wait' });
   await context.close();
 });
 
@@ -76,7 +77,7 @@ for (const [look, options] of Object.entries(looks)) {
     await go(page, 'b');
     await page.getByRole('region', { name: 'In hands' }).getByText(name).waitFor({ timeout: WAIT_MS });
     await go(page, 'w');
-    await page.unroute('**/graphql');
+    await page.unrouteAll({ behavior: 'wait' });
     await page.getByRole('button', { name: 'Load the board anew' }).click();
     await page.locator('.picture-name').getByText(name).waitFor({ timeout: WAIT_MS });
     assert.deepEqual(complaints(), []);
