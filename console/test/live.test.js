@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { columns, forecast, lay, nothing, pace, queueNote, receive } from '../src/board/live.ts';
+import { columns, lay, nothing, pace, queueNote, receive } from '../src/board/live.ts';
 
 const counts = { total: 3, new: 2, claimed: 1, finished: 0, skipped: 0, remaining: 3 };
 const ada = { id: 'ada', name: 'Ada' };
@@ -92,19 +92,6 @@ test('where the items are that wait outside of the queue', () => {
   assert.equal(note(80, { size: 80 }), '80 of at most 80 are queued, 7 come after them');
   assert.equal(note(90), '90 of at most 1,000 are queued');
   assert.equal(note(86, { paused: true }), 'Paused');
-});
-
-test('a forecast needs three minutes, and tells since when is counted', () => {
-  const minute = 60_000;
-  const now = 100 * minute;
-  const finishes = Array.from({ length: 100 }, (_, i) => i * minute + 1); // one a minute
-  const told = (seen, remaining = 60) => forecast(finishes.filter((at) => at > now - seen), remaining, now - seen, now);
-  assert.equal(told(10_000), '0 since you opened this page, 10 s ago. How long the rest takes can be said after three minutes.');
-  assert.equal(told(2 * minute), '2 since you opened this page, 2 min ago. How long the rest takes can be said after three minutes.');
-  assert.equal(told(4 * minute), '4 since you opened this page, 4 min ago. At this pace the 60 that remain are done in 1 h.');
-  assert.equal(told(50 * minute), '10 in the last ten minutes. At this pace the 60 that remain are done in 1 h.');
-  assert.equal(told(4 * minute, 0), '4 since you opened this page, 4 min ago.');
-  assert.equal(forecast([], 60, now - 5 * minute, now), '0 since you opened this page, 5 min ago.');
 });
 
 test('cards by a part of their names', () => {

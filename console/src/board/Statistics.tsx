@@ -1,8 +1,11 @@
 import { useAnswer } from './answer';
-import { Bars, Pace, StatusBar, StatusLegend, type Bar } from './charts';
+import { Bars, Pace, StatusBar, StatusLegend, statusTable, type Bar } from './charts';
+import { ChartTable } from './ChartTable';
+import { forecast } from './forecast';
 import { StatisticsDocument } from './gql/graphql';
 import { useBoardState, useNow } from './hooks';
-import { forecast, pace } from './live';
+import { pace } from './live';
+import type { Cell, Table } from './table';
 import { percent } from './text';
 import type { Statistics as Numbers } from './types';
 
@@ -17,7 +20,9 @@ export function Statistics() {
   const numbers = data?.project;
   const minutes = pace(live.finishes, now, MINUTES);
   const uncounted = Math.max(MINUTES - Math.ceil((now - since) / 60_000), 0);
-  const users = (numbers?.teams ?? []).flatMap((team) => team.statistics?.users.map((user) => ({ team, user })) ?? []);
+  const users = (numbers?.teams ?? [])
+    .flatMap((team) => team.statistics?.users.map((user) => ({ team, user })) ?? [])
+    .sort((a, b) => b.user.finished - a.user.finished);
 
   return (
     <div className="statistics">
@@ -27,6 +32,7 @@ export function Statistics() {
           <>
             <StatusBar counts={live.counts} />
             <StatusLegend counts={live.counts} />
+            <ChartTable title="Where the items are" table={statusTable(live.counts)} />
           </>
         )}
       </section>
@@ -41,33 +47,51 @@ export function Statistics() {
           <span>now</span>
         </p>
         <p>{live.counts && forecast(live.finishes, live.counts.remaining, since, now)}</p>
+        <ChartTable title="Finished per minute" table={minuteTable(minutes, uncounted, now)} />
       </section>
       {failure && !numbers && <p className="problem">The statistics cannot be shown at the moment; they come by themselves.</p>}
-      <Bars title="Who finished how many" bars={people(users)} empty="Nobody finished anything yet." />
-      <Bars title="Teams" bars={teams(numbers)} empty="There are no teams." />
-      <Bars title="Categories used most" bars={words(numbers?.topCategories)} empty="None yet." />
-      <Bars title="Subcategories used most" bars={words(numbers?.topSubcategories)} empty="None yet." />
-      <Bars title="Keywords used most" bars={words(numbers?.topKeywords)} empty="None yet." />
+      {numbers && (
+        <>
+          <Bars title="Who finished how many" bars={people(users)} table={peopleTable(users)} empty="Nobody finished anything yet." />
+          <Bars title="Teams" bars={teams(numbers)} table={teamTable(numbers)} empty="There are no teams." />
+          <Words title="Categories used most" one="Category" used={numbers.topCategories} />
+          <Words title="Subcategories used most" one="Subcategory" used={numbers.topSubcategories} />
+          <Words title="Keywords used most" one="Keyword" used={numbers.topKeywords} />
+        </>
+      )}
     </div>
   );
 }
 
-type Users = { team: { id: string; name: string }; user: { user: { id: string; name: string } | null; finished: number; incorrect: number } }[];
+/** The minutes of the chart that were counted, the last one being the one that runs. */
+const minuteTable = (minutes: number[], uncounted: number, now: number): Table => ({
+  columns: ['Minute that ends at', 'Finished'],
+  rows: minutes.map((finished, i): Cell[] => [new Date(now - (minutes.length - 1 - i) * 60_000), finished]).slice(uncounted),
+});
 
-const people = (users: Users): Bar[] =>
-  users
-    .map(({ team, user }) => ({
-      key: `${team.id} ${user.user?.id}`,
-      name: user.user?.name ?? 'Somebody',
-      value: user.finished,
-      part: user.incorrect,
-      note: user.incorrect ? `${user.incorrect} incorrect (${percent(user.incorrect, user.finished)})` : undefined,
-    }))
-    .sort((a, b) => b.value - a.value)
-    .slice(0, 20);
+interface InTeam {
+  team: { id: string; name: string };
+  user: { user: { id: string; name: string } | null; finished: number; incorrect: number };
+}
 
-const teams = (numbers: Numbers | null | undefined): Bar[] =>
-  (numbers?.teams ?? []).map(({ id, name, statistics }) => ({
+const nameOf = ({ user }: InTeam) => user.user?.name ?? 'Somebody';
+
+const people = (users: InTeam[]): Bar[] =>
+  users.map((of, i) => ({
+    key: `${of.team.id} ${of.user.user?.id ?? i}`,
+    name: nameOf(of),
+    value: of.user.finished,
+    part: of.user.incorrect,
+    note: of.user.incorrect ? `${of.user.incorrect} incorrect (${percent(of.user.incorrect, of.user.finished)})` : undefined,
+  }));
+
+const peopleTable = (users: InTeam[]): Table => ({
+  columns: ['Name', 'Team', 'Finished', 'Incorrect', 'Share incorrect'],
+  rows: users.map((of) => [nameOf(of), of.team.name, of.user.finished, of.user.incorrect, percent(of.user.incorrect, of.user.finished)]),
+});
+
+const teams = (numbers: Numbers): Bar[] =>
+  (numbers.teams ?? []).map(({ id, name, statistics }) => ({
     key: id,
     name,
     value: statistics?.finished ?? 0,
@@ -75,4 +99,19 @@ const teams = (numbers: Numbers | null | undefined): Bar[] =>
     note: statistics?.incorrect ? `${statistics.incorrect} incorrect` : undefined,
   }));
 
-const words = (used: { value: string; count: number }[] | null | undefined): Bar[] => (used ?? []).map(({ value, count }) => ({ key: value, name: value, value: count }));
+const teamTable = (numbers: Numbers): Table => ({
+  columns: ['Team', 'Finished', 'Incorrect', 'Share incorrect'],
+  rows: (numbers.teams ?? []).map(({ name, statistics }) => [name, statistics?.finished ?? 0, statistics?.incorrect ?? 0, percent(statistics?.incorrect ?? 0, statistics?.finished ?? 0)]),
+});
+
+function Words({ title, one, used }: { title: string; one: string; used: { value: string; count: number }[] | null }) {
+  const words = used ?? [];
+  return (
+    <Bars
+      title={title}
+      bars={words.map(({ value, count }) => ({ key: value, name: value, value: count }))}
+      table={{ columns: [one, 'Times used'], rows: words.map(({ value, count }) => [value, count]) }}
+      empty="None yet."
+    />
+  );
+}

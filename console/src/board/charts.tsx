@@ -1,4 +1,6 @@
 // Charts as plain SVG: bars and columns, each with its numbers as text.
+import { ChartTable } from './ChartTable';
+import type { Table } from './table';
 import { number, percent } from './text';
 import type { Counts } from './types';
 
@@ -43,6 +45,12 @@ export function StatusLegend({ counts }: { counts: Counts }) {
   );
 }
 
+/** The same as a table. */
+export const statusTable = (counts: Counts): Table => ({
+  columns: ['Status', 'Items', 'Share'],
+  rows: parts.map(([key, name]) => [name, counts[key], percent(counts[key], counts.total)]),
+});
+
 /** One line of a bar chart; `part` of the value is shown in another colour. */
 export interface Bar {
   key: string;
@@ -52,15 +60,17 @@ export interface Bar {
   note?: string;
 }
 
-/** Bars beside one another's names. */
-export function Bars({ title, bars, empty }: { title: string; bars: Bar[]; empty: string }) {
+const MOST = 20; // bars that are drawn
+
+/** Bars beside one another's names: the first of them, and all in the table. */
+export function Bars({ title, bars, table, empty }: { title: string; bars: Bar[]; table: Table; empty: string }) {
   const most = Math.max(1, ...bars.map(({ value }) => value));
   return (
     <section className="chart">
       <h2>{title}</h2>
       {!bars.length && <p className="muted">{empty}</p>}
       <ul className="bars">
-        {bars.map(({ key, name, value, part = 0, note }) => (
+        {bars.slice(0, MOST).map(({ key, name, value, part = 0, note }) => (
           <li key={key}>
             <span className="bars-name">{name}</span>
             <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
@@ -75,6 +85,10 @@ export function Bars({ title, bars, empty }: { title: string; bars: Bar[]; empty
           </li>
         ))}
       </ul>
+      {bars.length > MOST && (
+        <p className="muted">In the table: {number(bars.length - MOST)} more.</p>
+      )}
+      {bars.length > 0 && <ChartTable title={title} table={table} />}
     </section>
   );
 }

@@ -1,5 +1,5 @@
 // What the board knows of a project's queue, made of what the subscription tells. Pure: the store keeps it, tests feed it.
-import { number, span } from './text';
+import { number } from './text';
 import type { Card, Counts, Event, Message } from './types';
 
 /** A line of the list of what happened. */
@@ -159,17 +159,4 @@ export function pace(finishes: number[], now: number, minutes: number): number[]
     if (ago < minutes) counted[minutes - 1 - Math.max(ago, 0)]! += 1;
   }
   return counted;
-}
-
-const WINDOW_MS = 10 * 60_000;
-const ENOUGH_MS = 3 * 60_000;
-
-/** How many items were finished lately, and how long the others take; events have been counted since a moment. */
-export function forecast(finishes: number[], remaining: number, since: number, now: number): string {
-  const seen = Math.min(now - since, WINDOW_MS);
-  const count = finishes.filter((at) => at > now - seen).length;
-  const told = seen < WINDOW_MS ? `${number(count)} since you opened this page, ${span(seen)} ago.` : `${number(count)} in the last ten minutes.`;
-  if (!remaining) return told;
-  if (seen < ENOUGH_MS) return `${told} How long the rest takes can be said after three minutes.`;
-  return count ? `${told} At this pace the ${number(remaining)} that remain are done in ${span((remaining / count) * seen)}.` : told;
 }
