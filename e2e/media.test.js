@@ -32,8 +32,40 @@ const files = [
   { name: 'letter.txt', type: 'text/plain', bytes: Buffer.from('Dear <b>Ada</b>,\n\nthe 楽譜 is here.') },
   { name: 'page.html', type: 'text/html', bytes: Buffer.from('<script>document.title = "taken"</script><h1>Hello</h1>') },
   { name: 'long.txt', type: 'text/plain', bytes: Buffer.from(long) },
+  { name: 'scores.json', type: 'application/json', bytes: Buffer.from('{"clef": "treble", "staves": 2}') },
   { name: 'broken.mp4', type: 'video/mp4', bytes: Buffer.from('this is no film') },
 ];
+
+/** A small film, as the browser records it from what is drawn meanwhile. */
+async function film(page) {
+  const bytes = await page.evaluate(async () => {
+    const canvas = Object.assign(document.createElement('canvas'), { width: 64, height: 48 });
+    const pen = canvas.getContext('2d');
+    const recorder = new MediaRecorder(canvas.captureStream(), { mimeType: 'video/webm' });
+    const parts = [];
+    recorder.addEventListener('dataavailable', ({ data }) => parts.push(data));
+    recorder.start(20);
+    for (let i = 0; parts.reduce((size, part) => size + part.size, 0) < 4_000; i += 1) {
+      pen.fillStyle = `hsl(${i * 47} 80% 50%)`;
+      pen.fillRect((i * 13) % 64, (i * 7) % 48, 16, 12);
+      await new Promise(requestAnimationFrame);
+    }
+    const stopped = new Promise((resolve) => recorder.addEventListener('stop', resolve, { once: true }));
+    recorder.stop();
+    await stopped;
+    return [...new Uint8Array(await new Blob(parts).arrayBuffer())];
+  });
+  return { name: 'dance.webm', type: 'video/webm', bytes: Buffer.from(bytes) };
+}
+
+/** Presses the key that plays, and waits until the sound or the film does. */
+async function play(page, kind) {
+  const player = page.locator(kind);
+  await player.evaluate((element) => element.addEventListener('playing', () => (element.dataset.played = 'yes')));
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('m');
+  await page.locator(`${kind}[data-played=yes]`).waitFor({ timeout: WAIT_MS });
+}
 
 /** Puts a file into the library of the demo user; resolves to its id. */
 async function upload({ name, type, bytes }) {
@@ -56,11 +88,12 @@ onBoard('sounds, films and texts are shown by what the browser has', { expected:
   });
   const { id } = createProject.project;
   const itemIds = [];
-  for (const file of files) itemIds.push(await upload(file));
+  const all = [...files, await film(page)];
+  for (const file of all) itemIds.push(await upload(file));
   await ask(world.server, 'mutation ($input: ImportItemsInput!) { importItems(input: $input) { import { id } problem { ... on Problem { message } } } }', { input: { projectId: id, itemIds } });
   await until('the items are in the queue', WAIT_MS, async () => {
     const { project } = await ask(world.server, 'query ($id: ID!) { project(id: $id) { queue { queued } } }', { id });
-    return project?.queue?.queued >= files.length;
+    return project?.queue?.queued >= all.length;
   });
   await page.goto(`${world.server.origin}/board#project=${encodeURIComponent(id)}`);
   await page.reload();
@@ -68,17 +101,17 @@ onBoard('sounds, films and texts are shown by what the browser has', { expected:
   await page.keyboard.press('Shift+N');
   await category(page).waitFor({ timeout: WAIT_MS });
   await page.keyboard.press('Escape');
-  const open = (name) => page.getByRole('complementary', { name: 'Your items' }).getByRole('button', { name }).click({ timeout: WAIT_MS });
+  await page.keyboard.press('Shift+N'); // five at a time
+  const mine = page.getByRole('complementary', { name: 'Your items' });
+  for (const { name } of all) await mine.getByRole('button', { name: new RegExp(`^${name}`) }).waitFor({ timeout: WAIT_MS });
+  const open = (name) => mine.getByRole('button', { name }).click({ timeout: WAIT_MS });
 
   await open(/^call\.wav/);
   const sound = page.locator('audio');
   await sound.waitFor({ timeout: WAIT_MS });
   await page.waitForFunction(() => document.querySelector('audio').readyState >= 1, undefined, { timeout: WAIT_MS });
   assert.ok(Math.abs((await sound.evaluate(({ duration }) => duration)) - 0.1) < 0.01, 'it is a tenth of a second long');
-  await sound.evaluate((element) => element.addEventListener('play', () => (element.dataset.played = 'yes')));
-  await page.keyboard.press('Escape');
-  await page.keyboard.press('m');
-  await page.locator('audio[data-played=yes]').waitFor({ timeout: WAIT_MS });
+  await play(page, 'audio');
   await page.screenshot({ path: new URL('media-sound.png', out).pathname });
 
   const from = await sound.getAttribute('src');
@@ -100,6 +133,15 @@ onBoard('sounds, films and texts are shown by what the browser has', { expected:
   const start = page.getByRole('document', { name: 'long.txt' });
   await start.getByText('Only the beginning is shown.').waitFor({ timeout: WAIT_MS });
   assert.ok(!(await start.innerText()).includes('THE END'));
+
+  await open(/^scores\.json/);
+  await page.getByRole('document', { name: 'scores.json' }).getByText('{"clef": "treble", "staves": 2}').waitFor({ timeout: WAIT_MS });
+
+  await open(/^dance\.webm/);
+  await play(page, 'video');
+  const size = await page.locator('video').evaluate(({ videoWidth, videoHeight }) => [videoWidth, videoHeight]);
+  assert.deepEqual(size, [64, 48]);
+  await page.screenshot({ path: new URL('media-film.png', out).pathname });
 
   await open(/^broken\.mp4/);
   await page.getByText('The file did not load.').waitFor({ timeout: WAIT_MS });
