@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { axeFinds } from './axe.js';
-import { go, member, work } from './board.js';
+import { ask, go, member, work } from './board.js';
 import { onBoard, out, WAIT_MS, world } from './board-page.js';
+import { until } from './server.js';
 
 const titles = ['Where the items are', 'Finished per minute', 'Who finished how many', 'Teams', 'Categories used most', 'Keywords used most'];
 const region = (page, title) => page.getByRole('region', { name: `${title}, as a table` });
@@ -26,7 +27,7 @@ onBoard('each chart has a table that follows what happens, and a file', {}, asyn
   await people.getByRole('cell', { name: '=ada', exact: true }).waitFor({ timeout: WAIT_MS });
   assert.deepEqual(await rowsOf(people), [['Name', 'Team', 'Finished', 'Incorrect', 'Share incorrect'], ['=ada', 'Team of =ada@example.com', '1', '0', '0 %']]);
 
-  await work(world.server, project.id, ada);
+  const { id } = await work(world.server, project.id, ada);
   await people.getByRole('cell', { name: '2', exact: true }).waitFor({ timeout: WAIT_MS });
   const { name, text } = await download(page, 'Who finished how many');
   assert.equal(name, 'Who finished how many.csv');
@@ -37,6 +38,13 @@ onBoard('each chart has a table that follows what happens, and a file', {}, asyn
   assert.equal(head, 'Minute that ends at,Finished');
   assert.ok(minutes.length < 30, 'nothing is told of the time before the page was opened');
   for (const minute of minutes) assert.match(minute, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z,\d+$/);
+  const counted = async () => (await rowsOf(region(page, 'Finished per minute'))).slice(1).reduce((sum, [, finished]) => sum + Number(finished), 0);
+  assert.equal(await counted(), 2);
+
+  const { node } = await ask(world.server, 'query ($id: ID!) { node(id: $id) { ... on ProjectItem { efforts(first: 1) { nodes { id } } } } }', { id }, ada);
+  const input = { effortId: node.efforts.nodes[0].id };
+  await ask(world.server, 'mutation ($input: UndoFinishInput!) { undoFinish(input: $input) { problem { ... on Problem { message } } } }', { input }, ada);
+  await until('what was taken back is not counted', WAIT_MS, async () => (await counted()) === 1);
 });
 
 for (const [colorScheme, width] of [['light', 1400], ['dark', 320]]) {

@@ -74,9 +74,14 @@ test('a list that was asked for before an event does not undo it', () => {
 });
 
 test('an undone finish counts for nothing', () => {
-  let live = receive(nothing, event('FINISHED', card('a', 'FINISHED')));
-  live = receive(live, event('UNDONE', card('a', 'CLAIMED', { efforts: effort(null, '2026-01-01T00:00:11.000Z') })));
-  assert.equal(live.finishes.length, 0);
+  const undone = { efforts: effort(null, '2026-01-01T00:00:11.000Z') };
+  const { finishedAt } = undone.efforts.nodes[0];
+  let live = receive(nothing, event('FINISHED', card('a', 'FINISHED'), { at: finishedAt }));
+  live = receive(live, event('FINISHED', card('b', 'FINISHED')));
+  live = receive(live, event('UNDONE', card('a', 'CLAIMED', undone)));
+  assert.deepEqual(live.finishes, [Date.parse('2026-01-01T00:00:10.000Z')]);
+  live = receive(live, event('UNDONE', card('c', 'CLAIMED', undone)));
+  assert.equal(live.finishes.length, 1, 'what was finished before they were counted takes none away');
 });
 
 test('finishes by minute', () => {

@@ -64,7 +64,7 @@ function follow(live: Live, event: Event): Live {
   if (event.type === 'PAUSED') next.paused = true;
   if (event.type === 'RESUMED') next.paused = false;
   if (event.type === 'FINISHED') next.finishes = [...live.finishes, Date.parse(event.at)].slice(-FINISHES);
-  if (event.type === 'UNDONE') next.finishes = live.finishes.slice(0, -1);
+  if (event.type === 'UNDONE') next.finishes = without(live.finishes, event.item?.efforts?.nodes[0]?.finishedAt);
   if (event.type === 'REMOVED' && event.itemId) {
     next.cards = new Map(live.cards);
     next.cards.delete(event.itemId);
@@ -79,6 +79,12 @@ function follow(live: Live, event: Event): Live {
     }
   }
   return next;
+}
+
+/** The finishes without one of that time; all of them if it was before they were counted. */
+function without(finishes: number[], time = ''): number[] {
+  const at = finishes.lastIndexOf(Date.parse(time));
+  return at < 0 ? finishes : finishes.filter((_, i) => i !== at);
 }
 
 /** Puts cards in place of those that are there; what events told since the question was asked stays. */
