@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createFolders } from '../src/board/manage/folder.ts';
 import { createMemoryLedger } from '../src/board/manage/ledger.ts';
 import { look } from '../src/board/manage/picked.ts';
-import { refused, unavailable } from './board.js';
+import { refused, settled, unavailable } from './board.js';
 import { memory } from './memory.js';
 
 const picture = (path) => ({ path, file: new File([path], path.split('/').at(-1), { type: 'image/png', lastModified: 7 }) });
@@ -35,6 +35,7 @@ function world() {
   };
   const w = { asked, sent, answers, items, ledger: createMemoryLedger(), storage: memory(), statuses: [], most: 0, waits: [] };
   let under = 0;
+  const held = new Set();
   /** The page, as after a reload: only the ledger and the storage are the same. */
   w.page = () =>
     createFolders({
@@ -43,6 +44,12 @@ function world() {
       storage: w.storage,
       sum: async () => 'sum',
       pause: async (ms) => void w.waits.push(ms),
+      only: async (name, act) => {
+        if (held.has(name)) return false;
+        held.add(name);
+        await act();
+        return held.delete(name);
+      },
       send: async (_, file, tell, unwanted) => {
         under += 1;
         w.most = Math.max(w.most, under);
@@ -132,6 +139,43 @@ test('after a reload only the rest goes up, and nothing twice', async () => {
   assert.deepEqual([page.get().before, page.get().up], [20, 20]);
   await page.forgetBrought();
   assert.deepEqual([page.get().before, page.get().up], [0, 0]);
+});
+
+test('the same folder in two tabs is brought once', async () => {
+  const w = world();
+  const one = w.page();
+  const other = w.page();
+  for (const page of [one, other]) await page.choose('ada', 'p', 'herbarium', folderOf(9));
+  const done = reached(one, 'done');
+  const stopped = reached(other, 'stopped');
+  one.start();
+  other.start();
+  assert.match((await stopped).problem, /^Another tab/);
+  await done;
+  await settled(); // the other tab may begin
+  const also = reached(other, 'done');
+  other.start();
+  const folder = await also;
+  assert.deepEqual([folder.brought, folder.before, folder.sent], [9, 9, folder.bytes]);
+  assert.deepEqual([w.sent.length, w.items.size, w.named('ImportItems').length], [9, 9, 1]);
+});
+
+test('what another tab has done while this one was stopped is known when it goes on', async () => {
+  const w = world();
+  const one = w.page();
+  await one.choose('ada', 'p', 'herbarium', folderOf(9));
+  w.answers.CompleteUpload.push(refused);
+  const stopped = reached(one, 'stopped');
+  one.start();
+  await stopped;
+  for (let i = 0; i < 9; i += 1) await settled(); // what was under way has ended
+  await bring(w.page(), folderOf(9));
+  await settled(); // this tab may begin
+  const sent = w.sent.length;
+  const done = reached(one, 'done');
+  one.start();
+  assert.equal((await done).brought, 9);
+  assert.deepEqual([w.sent.length, w.items.size], [sent, 9]);
 });
 
 test('other users and other projects do not know what one has brought', async () => {

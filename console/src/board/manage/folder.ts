@@ -68,6 +68,16 @@ function createPace(pause: typeof wait, now = Date.now) {
   };
 }
 
+/** Does something while no other tab of the browser does anything of that name; false, and nothing is done, while one does. */
+export type Alone = (name: string, act: () => Promise<void>) => Promise<boolean>;
+
+const alone: Alone = async (name, act) =>
+  // What has no locks has no checksums either, and brings nothing.
+  navigator.locks.request(name, { ifAvailable: true }, async (lock) => {
+    if (lock) await act();
+    return lock !== null;
+  });
+
 /** What a browser and a server do; tests have others. */
 export interface Means {
   client: Client;
@@ -76,14 +86,16 @@ export interface Means {
   send?: Put;
   sum?: (file: Blob) => Promise<string>;
   pause?: typeof wait;
+  only?: Alone;
 }
 
 /** Creates what brings folders of pictures, one at a time. */
-export function createFolders({ client, ledger, storage, send: put = send, sum = digest, pause = wait }: Means) {
+export function createFolders({ client, ledger, storage, send: put = send, sum = digest, pause = wait, only = alone }: Means) {
   let folder: Folder | null = null;
   let pictures: Picture[] = [];
   let owner = '';
   let run = new AbortController();
+  let running = Promise.resolve();
   let telling: ReturnType<typeof setTimeout> | undefined;
   const pace = createPace(pause);
   const partly = new Map<Picture, number>(); // bytes of those on their way
@@ -254,7 +266,39 @@ export function createFolders({ client, ledger, storage, send: put = send, sum =
     }
   }
 
+  const remembered = async () => new Map((await ledger.load(owner)).map((record) => [record.id, record]));
+
+  /** Looks at what is remembered by now: another tab may have brought some since the folder was chosen. */
+  async function catchUp(mine: AbortController) {
+    const known = await remembered();
+    if (mine.signal.aborted || !folder) return;
+    let { before } = folder;
+    for (const picture of pictures) {
+      if (picture.state !== 'waiting' && picture.state !== 'up') continue;
+      picture.record = known.get(owner + markOf(picture.picked)) ?? (picture.state === 'up' ? picture.record : undefined);
+      const step = picture.record?.step;
+      if (step === 'in') before += 1;
+      if (step === 'in' || (step === 'up' && picture.state !== 'up')) move(picture, step);
+    }
+    tell({ before });
+  }
+
+  /** Goes on once what went on before in this tab has ended; or says that another tab does. */
+  async function goAlone(mine: AbortController) {
+    if (mine.signal.aborted) return;
+    const isAlone = await only(unfinishedKey(), async () => {
+      await catchUp(mine);
+      if (!mine.signal.aborted) await go(mine);
+    });
+    if (!isAlone) halt(mine, 'Another tab of this browser brings pictures into this project. Wait until it has ended, then go on.');
+  }
+
   async function go(mine: AbortController) {
+    try {
+      storage.setItem(unfinishedKey(), folder!.name);
+    } catch {
+      // full: nobody is reminded after a reload
+    }
     let at = 0;
     let giving = Promise.resolve();
     const worker = async () => {
@@ -285,7 +329,7 @@ export function createFolders({ client, ledger, storage, send: put = send, sum =
       run.abort();
       owner = ledgerOf(viewer, project);
       const asked = owner;
-      const known = new Map((await ledger.load(owner)).map((record) => [record.id, record]));
+      const known = await remembered();
       if (asked !== owner) return;
       pictures = picked.map((one): Picture => {
         const record = one.fault ? undefined : known.get(owner + markOf(one));
@@ -317,14 +361,10 @@ export function createFolders({ client, ledger, storage, send: put = send, sum =
       if (!folder || folder.phase === 'going') return;
       // A page that came over plain http has no crypto.subtle.
       if (sum === digest && !globalThis.crypto.subtle) return tell({ phase: 'stopped', problem: 'The browser computes checksums only over https. Open the page there to bring pictures.' }, true);
-      run = new AbortController();
-      try {
-        storage.setItem(unfinishedKey(), folder.name);
-      } catch {
-        // full: nobody is reminded after a reload
-      }
+      const mine = (run = new AbortController());
       tell({ phase: 'going', problem: '' }, true);
-      void go(run);
+      const next = () => goAlone(mine);
+      running = running.then(next, next);
     },
     /** Stops what is under way; start() goes on. */
     stop: () => halt(run, ''),

@@ -57,40 +57,38 @@ export function createLedger(now = Date.now): Ledger {
       }
     }));
 
-  /** Does something in a transaction; what fails goes on in memory. */
-  async function within<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore) => IDBRequest<T> | undefined): Promise<T | undefined> {
+  /** Does something in a transaction; null when that fails. */
+  async function within<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore) => IDBRequest<T> | void): Promise<{ result: T | undefined } | null> {
     const database = await open();
-    if (!database) return undefined;
+    if (!database) return null;
     return new Promise((resolve) => {
       try {
         const transaction = database.transaction(STORE, mode);
         const request = act(transaction.objectStore(STORE));
-        transaction.oncomplete = () => resolve(request?.result);
-        transaction.onerror = transaction.onabort = () => resolve(undefined); // it may be full
+        transaction.oncomplete = () => resolve({ result: request?.result });
+        transaction.onerror = transaction.onabort = () => resolve(null); // it may be full
       } catch {
-        resolve(undefined);
+        resolve(null);
       }
     });
   }
 
   return {
     async load(begin) {
-      const kept = (await within<Remembered[]>('readonly', (store) => store.getAll(IDBKeyRange.bound(begin, `${begin}\uffff`)))) ?? [];
+      const kept = (await within<Remembered[]>('readonly', (store) => store.getAll(IDBKeyRange.bound(begin, `${begin}\uffff`))))?.result ?? [];
       const old = kept.filter(({ at }) => at < now() - KEPT_MS).map(({ id }) => id);
       if (old.length) await this.remove(old);
       const byId = new Map([...kept.filter(({ at }) => at >= now() - KEPT_MS), ...(await memory.load(begin))].map((record) => [record.id, record]));
       return [...byId.values()];
     },
     async put(record) {
-      await memory.put(record);
-      await within('readwrite', (store) => store.put(record));
+      // Only what the database does not take stays in memory: it would hide what another tab writes later.
+      if (await within('readwrite', (store) => store.put(record))) await memory.remove([record.id]);
+      else await memory.put(record);
     },
     async remove(ids) {
       await memory.remove(ids);
-      await within('readwrite', (store) => {
-        for (const id of ids) store.delete(id);
-        return undefined;
-      });
+      await within('readwrite', (store) => ids.forEach((id) => store.delete(id)));
     },
   };
 }
