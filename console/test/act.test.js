@@ -18,6 +18,12 @@ test('a failure says what to do next', () => {
   }
 });
 
+test('only what may succeed later is waited for', () => {
+  const full = { message: 'at most 9: delete others first', code: 'EXHAUSTED', field: '' };
+  assert.equal(advise({ ...full, again: false }), 'At most 9: delete others first. Once that is done, try again.');
+  assert.match(advise({ ...full, again: true }), /Wait a while, then try again\.$/);
+});
+
 const texts = { name: 'Maps', description: '', leaseMinutes: '15', queueSize: '1000', reviewPercent: '100', newcomerDays: '0', suggestedKeywords: 'pier' };
 
 test('only what was changed is sent', () => {

@@ -201,6 +201,23 @@ test('what fails for a moment goes on by itself, with the same keys', async () =
   assert.ok(w.waits.includes(9000), String(w.waits));
 });
 
+test('a limit that no waiting helps against stops it, one that passes does not', async () => {
+  const w = world();
+  const exhausted = (more) => ({ error: { graphQLErrors: [{ message: 'a user has at most 100000 items: delete others first', extensions: { code: 'EXHAUSTED', ...more } }] } });
+  w.answers.RequestUpload.push(exhausted({ retryable: false }));
+  const page = w.page();
+  await page.choose('ada', 'p', 'herbarium', folderOf(1));
+  const stopped = reached(page, 'stopped');
+  page.start();
+  assert.match((await stopped).problem, /delete others first\. Once that is done, try again\./);
+  assert.equal(w.named('RequestUpload').length, 1);
+  w.answers.RequestUpload.push(exhausted({ retryable: true, retryAfter: 60 }));
+  const done = reached(page, 'done');
+  page.start();
+  assert.equal((await done).brought, 1);
+  assert.ok(w.waits.includes(60_000), String(w.waits));
+});
+
 test('what the server does not take is named, and the others go on', async () => {
   const w = world();
   w.answers.CompleteUpload.push({ data: { completeUpload: { item: null, problem: { __typename: 'UploadRefused', message: 'the image cannot be read' } } } });

@@ -68,7 +68,9 @@ func underWayUnless(of project.ID, what string, idle, over bool) []dynamo.Action
 			if meta, ok := row["_meta"].(*types.AttributeValueMemberM); ok && dynamo.Count(meta.Value[what+"_ever"]) >= project.MaxTransfersEver {
 				return fault.New(fault.Exhausted, "a project has at most %d %s: use another project", project.MaxTransfersEver, what)
 			}
-			return fault.New(fault.Exhausted, "at most %d %s of a project are under way at a time; wait for one to end", project.MaxTransfers, what)
+			busy := fault.New(fault.Exhausted, "at most %d %s of a project are under way at a time; wait for one to end", project.MaxTransfers, what)
+			busy.RetryAfter = project.TransfersEvery
+			return busy
 		},
 	}
 	if idle {

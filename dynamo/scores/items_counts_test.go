@@ -1,6 +1,7 @@
 package scores_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -139,7 +140,10 @@ func TestEndedUploadsCountUntilTheyAreForgotten(t *testing.T) {
 	ended := u
 	require.NoError(t, db.Transact(ctx, []dynamo.Action{scores.CountedItems(dynamotest.DocumentOwner, scores.ItemCounts{Kept: score.MaxUploads - 1})}, idempotency.Key{}))
 	for range 2 {
-		assert.True(t, fault.Is(open(), fault.Exhausted))
+		busy, ok := errors.AsType[*fault.Error](open())
+		require.True(t, ok)
+		assert.Equal(t, fault.Exhausted, busy.Kind)
+		assert.Equal(t, score.UploadsEvery, busy.RetryAfter, "it passes")
 	}
 	i := score.Item{ItemRef: score.ItemRef{Owner: dynamotest.DocumentOwner, Score: score.Library, ID: score.ItemID(uuid.NewString())}}
 	require.NoError(t, db.Transact(ctx, []dynamo.Action{{Table: dynamo.ScoresTable, Item: scores.ScoreItemRow(i)}}, idempotency.Key{}))

@@ -37,7 +37,9 @@ func (db Items) OpenUpload(ctx context.Context, u score.Upload, quota int64, fol
 	claim.Failed = func(row dynamo.Attrs) error {
 		switch {
 		case dynamo.Count(row["kept"]) >= score.MaxUploads:
-			return fault.New(fault.Exhausted, "at most %d uploads of a user may be under way, or have ended within some hours without an item; complete some, or wait", score.MaxUploads)
+			busy := fault.New(fault.Exhausted, "at most %d uploads of a user may be under way, or have ended within some hours without an item; complete some, or wait", score.MaxUploads)
+			busy.RetryAfter = score.UploadsEvery
+			return busy
 		case dynamo.Count(row["items"]) >= score.MaxItems:
 			return fault.New(fault.Exhausted, "a user has at most %d items: delete others first", score.MaxItems)
 		}

@@ -252,6 +252,9 @@ func TestTransfersUnderWayAreBounded(t *testing.T) {
 		_, err = w.CreateImport(ctx, project.CreateImport{Project: "p", Format: project.CSV, Bytes: 1})
 	}
 	assert.Equal(t, "exhausted", kindOf(err))
+	busy, ok := errors.AsType[*fault.Error](err)
+	require.True(t, ok)
+	assert.Equal(t, project.TransfersEvery, busy.RetryAfter, "it passes")
 	imports, err := w.store.Store.ListImports(ctx, "p", every)
 	require.NoError(t, err)
 	assert.Len(t, imports.Items, project.MaxTransfers)

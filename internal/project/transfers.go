@@ -61,6 +61,9 @@ type CreateImport struct {
 // MaxTransfers bounds the imports, and the exports, of a project that are under way.
 const MaxTransfers = 20
 
+// TransfersEvery is after how long another one may be begun where [MaxTransfers] are under way.
+const TransfersEvery = 5 * time.Second
+
 // CreateImport prepares an import, for managers: it awaits its file at [ImportKey] for [UploadTime], and fails then. Exhausted
 // when [MaxTransfers] imports of the project are under way, those that await their files included.
 func (s *Service) CreateImport(ctx context.Context, in CreateImport) (Import, error) {

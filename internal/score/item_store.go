@@ -58,7 +58,7 @@ type UploadStore interface {
 	// FindUpload returns the upload, or false. It sees every acknowledged write.
 	FindUpload(ctx context.Context, ref ItemRef) (Upload, bool, error)
 	// OpenUpload keeps a new upload, claims its bytes and records the tasks. *[QuotaReached] when the quota does not have
-	// room for them, Exhausted above [MaxUploads] and [MaxItems].
+	// room for them, Exhausted above [MaxUploads], with [UploadsEvery], and above [MaxItems].
 	OpenUpload(ctx context.Context, u Upload, quota int64, follow []task.Task, once idempotency.Key) error
 	// BeginUpload keeps the storage's id of an upload in parts. [ErrUploadOver] when it has one, or is not open.
 	BeginUpload(ctx context.Context, ref ItemRef, multipart string) error

@@ -17,6 +17,8 @@ const (
 	MaxSingle  = 100 << 20 // bytes that are put at once; more come in parts
 	PartSize   = 16 << 20  // bytes of each part but the last, which may be shorter
 	MaxUploads = 1_000     // of an owner, that may still be completed, or ended and are not forgotten yet: some hours after they ended
+	// UploadsEvery is after how long an owner with [MaxUploads] may ask for another one.
+	UploadsEvery = time.Minute
 	// MaxCompleting is how many files of an owner a server looks at together, when their uploads are completed.
 	MaxCompleting = 2
 )

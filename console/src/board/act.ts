@@ -17,15 +17,18 @@ export interface Trouble {
 const next: Record<string, string> = {
   '': 'Check your connection, then try again.',
   UNAVAILABLE: 'Try again in a moment.',
-  EXHAUSTED: 'Wait a while, then try again.',
+  EXHAUSTED: 'Once that is done, try again.',
   INVALID_INPUT: 'Correct it, then try again.',
   CONFLICT: 'Look at how it is now, then try again.',
   NOT_FOUND: 'Reload the page to see what changed.',
   FORBIDDEN: 'Ask a manager of the project for it.',
 };
 
+// What the server says may succeed later without anything that the user does.
+const patience: Record<string, string> = { EXHAUSTED: 'Wait a while, then try again.' };
+
 /** A failure as a sentence, and another one that says what to do next. */
-export const advise = ({ message, code }: Failure) => `${sentence(message)} ${next[code] ?? 'Try again; if it fails again, tell whoever runs this server.'}`;
+export const advise = ({ message, code, again }: Failure) => `${sentence(message)} ${(again ? patience : next)[code] ?? next[code] ?? 'Try again; if it fails again, tell whoever runs this server.'}`;
 
 /** How a document calls its mutation: two mutations may have the same input. */
 const nameOf = (document: TypedDocumentNode<any, any>) => document.definitions.map((part) => ('name' in part && part.name ? part.name.value : '')).join(' ');

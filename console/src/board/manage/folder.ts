@@ -154,7 +154,7 @@ export function createFolders({ client, ledger, storage, send: put = send, sum =
     tell({ phase: 'stopped', problem }, true);
   }
 
-  /** Asks until there is an answer: where the server cannot be reached, or asks to wait, later again. Null when it was stopped meanwhile, or stops for this. */
+  /** Asks until there is an answer: where the server cannot be reached, or says that it may succeed later, again. Null when it was stopped meanwhile, or stops for this. */
   async function insist<Data>(mine: AbortController, act: () => Promise<{ data: Data; failure?: undefined } | { data?: undefined; failure: Failure }>, own: string[] = []): Promise<Data | Failure | null> {
     for (let attempt = 0; ; attempt += 1) {
       const { data, failure } = await act();
@@ -164,7 +164,7 @@ export function createFolders({ client, ledger, storage, send: put = send, sum =
         return data;
       }
       if (own.includes(failure.code)) return failure;
-      if (!failure.again && failure.code !== 'EXHAUSTED') {
+      if (!failure.again && failure.retryAfter === undefined) {
         halt(mine, advise(failure));
         return null;
       }
