@@ -201,6 +201,16 @@ test('what fails for a moment goes on by itself, with the same keys', async () =
   assert.ok(w.waits.includes(9000), String(w.waits));
 });
 
+test('a file that was changed or deleted after its checksum is named, and the others go on', async () => {
+  const w = world();
+  const picked = folderOf(3);
+  picked[0].file.slice = () => ({ arrayBuffer: async () => Promise.reject(new DOMException('changed', 'NotReadableError')) });
+  w.statuses.push(0);
+  const folder = await bring(w.page(), picked);
+  assert.deepEqual([folder.brought, folder.refused, folder.problem], [2, 1, '']);
+  assert.match(folder.pictures[0].reason, /changed or deleted\. Drop it again\./);
+});
+
 test('a limit that no waiting helps against stops it, one that passes does not', async () => {
   const w = world();
   const exhausted = (more) => ({ error: { graphQLErrors: [{ message: 'a user has at most 100000 items: delete others first', extensions: { code: 'EXHAUSTED', ...more } }] } });

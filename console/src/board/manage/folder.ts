@@ -59,6 +59,13 @@ async function digest(file: Blob): Promise<string> {
   return btoa(String.fromCharCode(...sum));
 }
 
+/** Whether a file can still be read: one that was changed or deleted since it was chosen cannot, and a request with it fails as without a network. */
+const isReadable = (file: Blob) =>
+  file.slice(0, 1).arrayBuffer().then(
+    () => true,
+    () => false,
+  );
+
 /** Waits for its turn: some at once, then one in each span of time. */
 function createPace(pause: typeof wait, now = Date.now) {
   let next = 0;
@@ -193,7 +200,7 @@ export function createFolders({ client, ledger, storage, send: put = send, sum =
         sha256 = await sum(file);
       } catch {
         await forgetIt(picture);
-        return move(picture, 'refused', 'The browser cannot read the file any more. Drop it again.');
+        return move(picture, 'refused', LOST);
       }
       if (mine.signal.aborted) return;
       const input = { name, setName: set, type, size: file.size, sha256, idempotencyKey: `${key}:request` };
@@ -210,12 +217,17 @@ export function createFolders({ client, ledger, storage, send: put = send, sum =
       await remember(picture, { itemId: upload.itemId });
       const arrived = await insist(mine, async () => {
         const status = await put(request, file, (bytes) => (partly.set(picture, bytes), tell({})), mine.signal);
-        if (status === THERE_ALREADY || (status > 199 && status < 300)) return { data: { isIn: true } };
+        if (status === THERE_ALREADY || (status > 199 && status < 300)) return { data: { isIn: true, isLost: false } };
+        if (!status && !(await isReadable(file))) return { data: { isIn: false, isLost: true } };
         // The request was signed for some minutes, and a bucket that is away for longer is asked anew.
-        if (status === 403 || status === 400) return { data: { isIn: false } };
+        if (status === 403 || status === 400) return { data: { isIn: false, isLost: false } };
         return { failure: { message: status ? `The bucket does not take the pictures (it said ${status}).` : NOT_REACHED, again: true, code: '', field: '' } };
       });
       if (!arrived) return;
+      if (!isFailure(arrived) && arrived.isLost) {
+        await forgetIt(picture);
+        return move(picture, 'refused', LOST);
+      }
       if (isFailure(arrived) || !arrived.isIn) return again ? bring(mine, picture, false) : halt(mine, 'The bucket did not take a picture. Drop the folder again if you have changed it; else go on.');
       await remember(picture, { step: 'sent' });
     }
@@ -393,6 +405,7 @@ export function createFolders({ client, ledger, storage, send: put = send, sum =
   };
 }
 
+const LOST = 'The browser cannot read the file any more: it was changed or deleted. Drop it again.';
 const NOT_REACHED = 'The pictures do not reach the bucket. If it stays so, the bucket does not know this page: whoever runs the server adds its origin to TAGGIE_ALLOWED_ORIGINS.';
 
 export type Folders = ReturnType<typeof createFolders>;
