@@ -178,6 +178,20 @@ test('what another tab has done while this one was stopped is known when it goes
   assert.deepEqual([w.sent.length, w.items.size], [sent, 9]);
 });
 
+test('what is given up is no longer told of, and what is up stays known', async () => {
+  const w = world();
+  const page = w.page();
+  await page.choose('ada', 'p', 'herbarium', folderOf(3));
+  w.answers.RequestUpload.push(refused);
+  const stopped = reached(page, 'stopped');
+  page.start();
+  await stopped;
+  page.clear();
+  assert.equal(page.unfinished('ada', 'p'), 'herbarium', 'after a reload one is reminded');
+  page.dismiss('ada', 'p');
+  assert.equal(page.unfinished('ada', 'p'), '');
+});
+
 test('other users and other projects do not know what one has brought', async () => {
   const w = world();
   await bring(w.page(), folderOf(2));

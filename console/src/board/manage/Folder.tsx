@@ -41,19 +41,33 @@ export function BringPictures() {
   const heading = useRef<HTMLHeadingElement>(null);
   const isOther = folder && folder.project !== project?.id;
   const left = folder ? '' : store.folders.unfinished(viewer?.id ?? '', project?.id ?? '');
+  const [, setForgotten] = useState('');
+
+  function forget() {
+    store.folders.dismiss(viewer!.id, project!.id);
+    setForgotten(left);
+    heading.current?.focus();
+  }
+
+  function clear(isGivenUp: boolean) {
+    store.folders.clear();
+    if (isGivenUp) forget();
+    heading.current?.focus();
+  }
+
   return (
     <section className="panel" aria-label="Bring pictures">
       <h2 ref={heading} tabIndex={-1}>
         Bring pictures
       </h2>
       {isOther && folder.phase === 'going' && <p className="muted">Pictures are on their way into another project. Wait until they are there, or stop them there.</p>}
-      {(!folder || (isOther && folder.phase !== 'going')) && <PictureChoice left={left} />}
-      {folder && !isOther && <Brought folder={folder} onClear={() => (store.folders.clear(), heading.current?.focus())} />}
+      {(!folder || (isOther && folder.phase !== 'going')) && <PictureChoice left={left} onForget={forget} />}
+      {folder && !isOther && <Brought folder={folder} onClear={clear} />}
     </section>
   );
 }
 
-function PictureChoice({ left }: { left: string }) {
+function PictureChoice({ left, onForget }: { left: string; onForget: () => void }) {
   const take = useTaking();
   const [isOver, setIsOver] = useState(false);
   const [isReading, setIsReading] = useState(false);
@@ -77,7 +91,10 @@ function PictureChoice({ left }: { left: string }) {
     <>
       {left && (
         <p role="note">
-          <strong>“{left}” was not brought to its end.</strong> Choose or drop it again: only what is missing goes up.
+          <strong>“{left}” was not brought to its end.</strong> Choose or drop it again: only what is missing goes up.{' '}
+          <button type="button" onClick={onForget}>
+            Give it up
+          </button>
         </p>
       )}
       <div
@@ -113,7 +130,7 @@ function PictureChoice({ left }: { left: string }) {
 }
 
 /** A folder that was chosen: what is in it, and how far it is. */
-function Brought({ folder, onClear }: { folder: FolderState; onClear: () => void }) {
+function Brought({ folder, onClear }: { folder: FolderState; onClear: (isGivenUp: boolean) => void }) {
   const { store } = useBoard();
   const { phase, total, up, brought, before, refused, problem } = folder;
   const faulty = folder.pictures.length - total;
@@ -166,7 +183,7 @@ function Brought({ folder, onClear }: { folder: FolderState; onClear: () => void
           </button>
         )}
         {phase !== 'going' && (
-          <button ref={phase === 'done' || (phase === 'chosen' && rest === 0) ? first : undefined} type="button" onClick={onClear}>
+          <button ref={phase === 'done' || (phase === 'chosen' && rest === 0) ? first : undefined} type="button" onClick={() => onClear(phase === 'stopped')}>
             {phase === 'stopped' ? 'Give up' : 'Another folder'}
           </button>
         )}

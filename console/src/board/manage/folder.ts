@@ -151,7 +151,7 @@ export function createFolders({ client, ledger, storage, send: put = send, sum =
     picture.record = undefined;
   }
 
-  const unfinishedKey = () => `taggie:folder:${owner}`;
+  const unfinishedKey = (whose = owner) => `taggie:folder:${whose}`;
 
   /** What is under way ends; the folder stays, and says why. */
   function halt(mine: AbortController, problem: string) {
@@ -399,8 +399,13 @@ export function createFolders({ client, ledger, storage, send: put = send, sum =
       folder = null;
       show();
     },
+    /** Forgets that a folder was not brought to its end; what is up stays remembered. */
+    dismiss(viewer: string, project: string) {
+      storage.removeItem(unfinishedKey(ledgerOf(viewer, project)));
+      for (const listener of listeners) listener();
+    },
     /** The name of a folder that was not brought to its end; empty if there is none. */
-    unfinished: (viewer: string, project: string) => storage.getItem(`taggie:folder:${ledgerOf(viewer, project)}`) ?? '',
+    unfinished: (viewer: string, project: string) => storage.getItem(unfinishedKey(ledgerOf(viewer, project))) ?? '',
     isBusy: () => folder?.phase === 'going',
   };
 }
