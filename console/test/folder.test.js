@@ -137,8 +137,22 @@ test('after a reload only the rest goes up, and nothing twice', async () => {
 
   await page.choose('ada', 'p', 'herbarium', folderOf(21));
   assert.deepEqual([page.get().before, page.get().up], [20, 20]);
-  await page.forgetBrought();
-  assert.deepEqual([page.get().before, page.get().up], [0, 0]);
+});
+
+test('what is brought again is given to the project again, and goes up only if the library has it no longer', async () => {
+  const w = world();
+  await bring(w.page(), folderOf(20));
+  const page = w.page();
+  await page.choose('ada', 'p', 'herbarium', folderOf(20));
+  await page.giveAgain();
+  assert.deepEqual([page.get().before, page.get().up, page.get().brought], [0, 20, 0]);
+  w.answers.ImportItems.push(({ itemIds }) => ({ data: { importItems: { import: null, problem: { message: 'unknown', itemId: itemIds[7] } } } }));
+  const done = reached(page, 'done');
+  page.start();
+  assert.equal((await done).brought, 20);
+  assert.deepEqual([w.sent.length, w.items.size], [21, 21]);
+  const keys = w.named('ImportItems').map(({ idempotencyKey }) => idempotencyKey);
+  assert.equal(new Set(keys).size, 2, 'the server does not answer from memory');
 });
 
 test('the same folder in two tabs is brought once', async () => {

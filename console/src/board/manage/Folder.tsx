@@ -178,7 +178,7 @@ function Brought({ folder, onClear }: { folder: FolderState; onClear: (isGivenUp
           </button>
         )}
         {phase === 'chosen' && before > 0 && (
-          <button type="button" title="If they were removed from the project, for example" onClick={() => void store.folders.forgetBrought()}>
+          <button type="button" title="If they were removed from the project, for example. What your library still has does not go up again." onClick={() => void store.folders.giveAgain()}>
             Bring all again
           </button>
         )}

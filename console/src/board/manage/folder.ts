@@ -380,14 +380,12 @@ export function createFolders({ client, ledger, storage, send: put = send, sum =
     },
     /** Stops what is under way; start() goes on. */
     stop: () => halt(run, ''),
-    /** Forgets that pictures of this folder are in the project: they may have been removed there. */
-    async forgetBrought() {
+    /** Lets pictures of this folder be given to the project again: they may have been removed there. Those that are no longer in the library go up again. */
+    async giveAgain() {
       if (!folder || folder.phase !== 'chosen') return;
-      const brought = pictures.filter(({ state }) => state === 'in');
-      await ledger.remove(brought.map(({ record }) => record!.id));
-      for (const picture of brought) {
-        picture.record = undefined;
-        move(picture, 'waiting');
+      for (const picture of pictures.filter(({ state }) => state === 'in')) {
+        await remember(picture, { step: 'up', key: newKey() }); // a new key: the old batch would have its old answer
+        move(picture, 'up');
       }
       tell({ before: 0 }, true);
     },
