@@ -18,6 +18,10 @@ test('a failure says what to do next', () => {
   }
 });
 
+test('who is no longer signed in is told to sign in', () => {
+  assert.equal(advise({ message: 'you are not signed in', code: 'UNAUTHENTICATED', again: false, field: '' }), 'You are not signed in. Sign in again, then try again.');
+});
+
 test('only what may succeed later is waited for', () => {
   const full = { message: 'at most 9: delete others first', code: 'EXHAUSTED', field: '' };
   assert.equal(advise({ ...full, again: false }), 'At most 9: delete others first. Once that is done, try again.');

@@ -21,6 +21,7 @@ const next: Record<string, string> = {
   INVALID_INPUT: 'Correct it, then try again.',
   CONFLICT: 'Look at how it is now, then try again.',
   NOT_FOUND: 'Reload the page to see what changed.',
+  UNAUTHENTICATED: 'Sign in again, then try again.',
   FORBIDDEN: 'Ask a manager of the project for it.',
 };
 
