@@ -3,14 +3,14 @@ import { useBoard, useBoardState } from '../hooks';
 import { number } from '../text';
 import { chosenIn, filesOf } from './dropped';
 import type { Folder as FolderState } from './folder';
-import { accepted, look, type Found } from './picked';
+import { accepted, type Found } from './picked';
+import { files, take } from './taking';
 import { Thumbs } from './Thumbs';
 import { size } from './words';
 
 const REFUSED = 100; // as many as are listed
 
 const pictures = (count: number) => (count === 1 ? '1 picture' : `${number(count)} pictures`);
-const files = (count: number) => (count === 1 ? '1 file' : `${number(count)} files`);
 
 /** The folder that is being brought, whichever project it is for. */
 export function useFolder() {
@@ -21,16 +21,7 @@ export function useFolder() {
 /** Takes files that were dropped or chosen, to be looked at before they go up. */
 export function useTaking() {
   const { store } = useBoard();
-  const { viewer, project } = useBoardState();
-  return async (finding: Promise<Found[]>) => {
-    if (store.folders.isBusy()) return 'Pictures are on their way. Wait until they are there, or stop them first.';
-    const found = await finding;
-    const picked = look(found);
-    if (!picked.length) return 'There are no files in it. Choose another folder.';
-    const [top, ...below] = found[0]!.path.split('/');
-    await store.folders.choose(viewer!.id, project!.id, below.length ? top! : files(picked.length), picked);
-    return '';
-  };
+  return (finding: Promise<Found[]>) => take(store, finding);
 }
 
 /** Brings pictures from a folder: chosen or dropped, looked at, sent a few at a time. */
