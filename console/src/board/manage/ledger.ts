@@ -40,16 +40,31 @@ export function createMemoryLedger(): Ledger {
   };
 }
 
-/** A ledger in IndexedDB: 10,000 pictures are too much to write into localStorage at each step. Records are kept for 30 days. */
+/** A ledger in IndexedDB: 10,000 pictures are too much to write into localStorage at each step. Records are kept for 30 days: the first use after that removes them. */
 export function createLedger(now = Date.now): Ledger {
   const memory = createMemoryLedger();
   let opening: Promise<IDBDatabase | null> | undefined;
+
+  /** Forgets what is too old, whoever it is of: nobody may ever open its project again. */
+  function prune(database: IDBDatabase) {
+    const search = database.transaction(STORE, 'readwrite').objectStore(STORE).openCursor();
+    search.onsuccess = () => {
+      const cursor = search.result;
+      if (!cursor) return;
+      if ((cursor.value as Remembered).at < now() - KEPT_MS) cursor.delete();
+      cursor.continue();
+    };
+  }
+
   const open = () =>
     (opening ??= new Promise((resolve) => {
       try {
         const request = window.indexedDB.open('taggie-board', 1);
         request.onupgradeneeded = () => request.result.createObjectStore(STORE, { keyPath: 'id' });
-        request.onsuccess = () => resolve(request.result);
+        request.onsuccess = () => {
+          prune(request.result);
+          resolve(request.result);
+        };
         request.onerror = () => resolve(null); // nothing is kept here
         request.onblocked = () => resolve(null);
       } catch {
@@ -76,8 +91,6 @@ export function createLedger(now = Date.now): Ledger {
   return {
     async load(begin) {
       const kept = (await within<Remembered[]>('readonly', (store) => store.getAll(IDBKeyRange.bound(begin, `${begin}\uffff`))))?.result ?? [];
-      const old = kept.filter(({ at }) => at < now() - KEPT_MS).map(({ id }) => id);
-      if (old.length) await this.remove(old);
       const byId = new Map([...kept.filter(({ at }) => at >= now() - KEPT_MS), ...(await memory.load(begin))].map((record) => [record.id, record]));
       return [...byId.values()];
     },
