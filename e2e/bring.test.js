@@ -135,6 +135,27 @@ test('a folder of pictures is looked at, brought, stopped, left, and brought to 
   await context.close();
 });
 
+test('the cursor stays where the user is when the pictures are brought', async () => {
+  const id = await makeProject('Pictures beside other work');
+  const { page, context, complaints } = await openItems(id);
+  let release;
+  const released = new Promise((resolve) => (release = resolve));
+  await context.route(uploads, async (route) => {
+    await released;
+    await route.continue();
+  });
+  await page.getByLabel('Single pictures').setInputFiles([{ name: 'Fern.png', mimeType: 'image/png', buffer: png([1, 90, 90]) }]);
+  await page.getByRole('button', { name: 'Bring 1 picture' }).press('Enter');
+  await page.getByRole('button', { name: 'Stop' }).and(page.locator(':focus')).waitFor();
+  const other = page.getByRole('button', { name: 'Choose among your files…' });
+  await other.focus();
+  release();
+  await told(page, panel(page), 'All 1 picture are brought.');
+  await other.and(page.locator(':focus')).waitFor({ timeout: WAIT_MS });
+  assert.deepEqual(complaints(), []);
+  await context.close();
+});
+
 test('ten thousand pictures are shown a few at a time', async () => {
   const id = await makeProject('Very many pictures');
   const { page, context, complaints } = await openItems(id);

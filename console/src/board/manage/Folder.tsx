@@ -127,8 +127,12 @@ function Brought({ folder, onClear }: { folder: FolderState; onClear: (isGivenUp
   const faulty = folder.pictures.length - total;
   const rest = total - brought;
   const first = useRef<HTMLButtonElement>(null);
-  // The cursor follows to what can be done next; the button that had it may be gone.
-  useEffect(() => first.current?.focus(), [phase]);
+  const isHere = useRef(true); // the cursor, or nowhere: the field in which the folder was chosen is gone
+  // The cursor follows to what can be done next if it was on the button that is gone, and does not leave the field in which the user types.
+  useEffect(() => {
+    if (isHere.current && document.activeElement === document.body) first.current?.focus();
+    isHere.current = document.activeElement === first.current;
+  }, [phase]);
 
   return (
     <div className="file">
@@ -152,7 +156,7 @@ function Brought({ folder, onClear }: { folder: FolderState; onClear: (isGivenUp
         </p>
       )}
       {refused > 0 && <Refused folder={folder} />}
-      <div className="actions">
+      <div className="actions" onFocus={() => (isHere.current = true)} onBlur={() => (isHere.current = false)}>
         {phase === 'chosen' && rest > 0 && (
           <button ref={first} type="button" className="primary" onClick={store.folders.start}>
             Bring {pictures(rest)}
