@@ -1,11 +1,15 @@
 import { useEffect, useRef, useState } from 'react';
 import type { Folder, PictureState } from './folder';
 import type { Picked } from './picked';
+import { createTurns } from './turns';
 
 const TILE_WIDTH = 128;
 const ROW_HEIGHT = 148; // as manage.css has it
 const PICTURE_HEIGHT = 84;
 const SETTLED_MS = 120; // who scrolls past a picture does not want to see it
+
+// A browser decodes a picture in full size before it makes it small: 100 megapixels need 400 MB.
+const decode = createTurns(2);
 
 const states: Record<PictureState, string> = { waiting: '', going: 'on its way', up: 'up', in: 'brought', refused: 'not brought' };
 
@@ -55,7 +59,7 @@ function Thumb({ file }: Pick<Picked, 'file'>) {
   const [isBroken, setIsBroken] = useState(false);
   useEffect(() => {
     let wanted = true;
-    const timer = setTimeout(async () => {
+    const draw = async () => {
       try {
         const bitmap = await createImageBitmap(file, { resizeHeight: PICTURE_HEIGHT * 2, resizeQuality: 'medium' });
         const element = canvas.current;
@@ -69,7 +73,8 @@ function Thumb({ file }: Pick<Picked, 'file'>) {
       } catch {
         if (wanted) setIsBroken(true);
       }
-    }, SETTLED_MS);
+    };
+    const timer = setTimeout(() => void decode(() => wanted, draw), SETTLED_MS);
     return () => {
       wanted = false;
       clearTimeout(timer);
