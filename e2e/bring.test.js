@@ -135,6 +135,37 @@ test('a folder of pictures is looked at, brought, stopped, left, and brought to 
   await context.close();
 });
 
+test('the same folder in two tabs is brought once', async () => {
+  const id = await makeProject('Pictures in two tabs');
+  const before = await library();
+  const { page, context, complaints } = await openItems(id);
+  await choose(page);
+  await page.getByRole('button', { name: `Bring ${COUNT + 1} pictures` }).waitFor({ timeout: WAIT_MS });
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await panel(other).waitFor({ timeout: WAIT_MS });
+  await choose(other);
+  await other.getByRole('button', { name: `Bring ${COUNT + 1} pictures` }).waitFor({ timeout: WAIT_MS });
+  let release;
+  const released = new Promise((resolve) => (release = resolve));
+  await context.route(uploads, async (route) => {
+    await released;
+    await route.continue();
+  });
+  await page.getByRole('button', { name: `Bring ${COUNT + 1} pictures` }).click();
+  await page.waitForRequest(uploads);
+  await other.getByRole('button', { name: `Bring ${COUNT + 1} pictures` }).click();
+  await told(other, panel(other), 'Another tab of this browser brings pictures into this project.');
+  release();
+  await told(page, panel(page), `${COUNT} pictures of ${COUNT + 1} are brought`);
+  await other.getByRole('button', { name: 'Go on' }).click();
+  await told(other, panel(other), `${COUNT} pictures of ${COUNT + 1} are brought`);
+  assert.equal(await library(), before + COUNT);
+  assert.equal((await itemsOf(id)).length, COUNT);
+  assert.deepEqual(complaints(), []);
+  await context.close();
+});
+
 test('the cursor stays where the user is when the pictures are brought', async () => {
   const id = await makeProject('Pictures beside other work');
   const { page, context, complaints } = await openItems(id);
@@ -144,13 +175,13 @@ test('the cursor stays where the user is when the pictures are brought', async (
     await released;
     await route.continue();
   });
-  await page.getByLabel('Single pictures').setInputFiles([{ name: 'Fern.png', mimeType: 'image/png', buffer: png([1, 90, 90]) }]);
-  await page.getByRole('button', { name: 'Bring 1 picture' }).press('Enter');
+  await page.getByLabel('Single pictures').setInputFiles(['Fern', 'Moss'].map((name, i) => ({ name: `${name}.png`, mimeType: 'image/png', buffer: png([i, 90, 90]) })));
+  await page.getByRole('button', { name: 'Bring 2 pictures' }).press('Enter');
   await page.getByRole('button', { name: 'Stop' }).and(page.locator(':focus')).waitFor();
   const other = page.getByRole('button', { name: 'Choose among your files…' });
   await other.focus();
   release();
-  await told(page, panel(page), 'All 1 picture are brought.');
+  await told(page, panel(page), 'All 2 pictures are brought.');
   await other.and(page.locator(':focus')).waitFor({ timeout: WAIT_MS });
   assert.deepEqual(complaints(), []);
   await context.close();
@@ -221,6 +252,25 @@ test('files of the library are found by name and by tag, chosen, and become item
   await page.getByRole('button', { name: 'Choose among your files…' }).and(page.locator(':focus')).waitFor();
   await told(page, page.getByRole('region', { name: 'Imports', exact: true }), '2 imported');
   assert.deepEqual((await itemsOf(id)).map(({ name }) => name.split(' ')[0]).sort(), ['Rustyback', 'Stonecrop']);
+
+  // A file that is deleted meanwhile is named and left out, and the others are brought.
+  const late = await openLibrary(page);
+  await page.keyboard.type('by the wall');
+  await told(page, late, '3 shown, 0 chosen');
+  await late.getByRole('button', { name: 'Choose all of these' }).click();
+  const spleenwort = items.find(({ name }) => name.startsWith('Spleenwort'));
+  const unknown = { data: { importItems: { __typename: 'ImportItemsPayload', import: null, problem: { __typename: 'UnknownItem', message: 'there is no such item', itemId: spleenwort.item.id } } } };
+  let isGone = true;
+  await page.route(/\/graphql$/, async (route) => {
+    if (!isGone || !route.request().postData()?.includes('"itemIds"')) return route.fallback();
+    isGone = false;
+    await route.fulfill({ json: unknown });
+  });
+  await late.getByRole('button', { name: 'Bring 3 files' }).click();
+  await told(page, late, '“Spleenwort by the wall.png” is no longer in your library, and no longer chosen.');
+  await told(page, late, '2 shown, 2 chosen');
+  await late.getByRole('button', { name: 'Bring 2 files' }).click();
+  await late.waitFor({ state: 'detached', timeout: WAIT_MS });
 
   // Arrow keys go from one file to the next.
   const again = await openLibrary(page);

@@ -12,6 +12,8 @@ export interface Trouble {
   field: string;
   /** The type of the problem, where the mutation asks for it. */
   kind?: string;
+  /** The item that is the problem, where the mutation asks for it. */
+  itemId?: string;
 }
 
 const next: Record<string, string> = {
@@ -35,7 +37,7 @@ export const advise = ({ message, code, again }: Failure) => `${sentence(message
 const nameOf = (document: TypedDocumentNode<any, any>) => document.definitions.map((part) => ('name' in part && part.name ? part.name.value : '')).join(' ');
 
 /** What mutations may say instead of doing something. */
-type Payload = { problem?: { __typename?: string; message: string; field?: string } | null } | null | undefined;
+type Payload = { problem?: { __typename?: string; message: string; field?: string; itemId?: string } | null } | null | undefined;
 
 /** The key of a mutation: the same one if the same is asked again because there was no answer. */
 export function createKeys(make = newKey) {
@@ -76,7 +78,7 @@ export function useAct(kept?: Keys) {
     if (!failure?.again) keys.settle();
     const problem = data && (Object.values(data)[0] as Payload)?.problem;
     if (failure) setTrouble(await explain({ message: advise(failure), field: failure.field }));
-    if (problem) setTrouble(await explain({ message: sentence(problem.message), field: problem.field?.replace(/^input\./, '') ?? '', kind: problem.__typename }));
+    if (problem) setTrouble(await explain({ message: sentence(problem.message), field: problem.field?.replace(/^input\./, '') ?? '', kind: problem.__typename, itemId: problem.itemId }));
     underway.current = false;
     setBusy(false);
     return problem ? null : (data ?? null);

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState, type KeyboardEvent } from 'react';
-import { useAct } from '../act';
+import { useAct, type Trouble } from '../act';
 import { Dialog } from '../Dialog';
 import { useFinding } from '../finding';
 import { TroubleNote } from '../forms';
@@ -53,7 +53,7 @@ function Library({ onImported, onClose }: { onImported: () => void; onClose: () 
   const [name, setName] = useState('');
   const [tag, setTag] = useState('');
   const search = { name: useLater(name, TYPING_MS), tag: useLater(tag, TYPING_MS) };
-  const { found, busy, problem, hasMore, more } = useFiles(search.name, search.tag);
+  const { found, busy, problem, hasMore, more, change } = useFiles(search.name, search.tag);
   const [chosen, setChosen] = useState<ReadonlyMap<string, string>>(new Map()); // ids and names; a further search keeps them
   const [at, setAt] = useState(''); // the tile that Tab goes to
   const grid = useRef<HTMLUListElement>(null);
@@ -82,12 +82,22 @@ function Library({ onImported, onClose }: { onImported: () => void; onClose: () 
     tiles[to]!.focus();
   }
 
+  /** A file that was deleted meanwhile has its batch refused: it is named, and no longer chosen or shown. */
+  function leaveOut(trouble: Trouble): Trouble {
+    const { itemId } = trouble;
+    const gone = itemId && chosen.get(itemId);
+    if (!gone) return trouble;
+    setChosen((before) => new Map([...before].filter(([id]) => id !== itemId)));
+    change((files) => files.filter(({ id }) => id !== itemId));
+    return { ...trouble, message: `“${gone}” is no longer in your library, and no longer chosen. Bring the others.` };
+  }
+
   /** Gives them to the project. What was given is no longer chosen if a later batch fails. */
   async function bring() {
     const ids = [...chosen.keys()];
     for (let begin = 0; begin < ids.length; begin += BATCH) {
       const batch = ids.slice(begin, begin + BATCH);
-      if (!(await act(ImportItemsDocument, { projectId: project!.id, itemIds: batch }))) return;
+      if (!(await act(ImportItemsDocument, { projectId: project!.id, itemIds: batch }, leaveOut))) return;
       onImported();
       setChosen((before) => new Map([...before].filter(([id]) => !batch.includes(id))));
     }
