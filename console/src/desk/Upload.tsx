@@ -164,7 +164,7 @@ function Underway({ folder, onClear }: { folder: Folder; onClear: () => void }) 
           </button>
         )}
         {phase === 'chosen' && before > 0 && (
-          <button type="button" title="If you have deleted them since, for example" onClick={() => void folders.forgetBrought()}>
+          <button type="button" title="If you have deleted them since, for example" onClick={() => void folders.uploadAgain()}>
             Upload all again
           </button>
         )}

@@ -302,7 +302,7 @@ export function createFolders({ client, ledger, storage, send: put = send, sum =
       await catchUp(mine);
       if (!mine.signal.aborted) await go(mine);
     });
-    if (!isAlone) halt(mine, 'Another tab of this browser brings pictures into this project. Wait until it has ended, then go on.');
+    if (!isAlone) halt(mine, `Another tab of this browser brings ${folder?.project ? 'pictures into this project' : 'files into your library'}. Wait until it has ended, then go on.`);
   }
 
   async function go(mine: AbortController) {
@@ -386,6 +386,15 @@ export function createFolders({ client, ledger, storage, send: put = send, sum =
       for (const picture of pictures.filter(({ state }) => state === 'in')) {
         await remember(picture, { step: 'up', key: newKey() }); // a new key: the old batch would have its old answer
         move(picture, 'up');
+      }
+      tell({ before: 0 }, true);
+    },
+    /** Lets files of this folder go up again that are in the library: they may have been deleted there. */
+    async uploadAgain() {
+      if (!folder || folder.phase !== 'chosen') return;
+      for (const picture of pictures.filter(({ state }) => state === 'in')) {
+        await forgetIt(picture);
+        move(picture, 'waiting');
       }
       tell({ before: 0 }, true);
     },
