@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { ask, member } from './board.js';
+import { ask } from './board.js';
 import { launch, openPage } from './browser.js';
 import { png } from './png.js';
 import { demoLoaded, startServer } from './server.js';
@@ -42,17 +42,25 @@ after(async () => {
 const panel = (page) => page.getByRole('region', { name: 'Bring pictures', exact: true });
 const files = (page) => page.getByRole('region', { name: 'The files of the folder' });
 
-async function makeProject(name) {
-  const { createProject } = await ask(server, 'mutation ($input: CreateProjectInput!) { createProject(input: $input) { project { id } } }', { input: { name, categories: ['Fern', 'Moss'] } });
+/** Somebody new, with a budget and a library of their own; resolves to a token. */
+async function newUser(name) {
+  const email = `${name}@example.com`;
+  const token = await server.token(email);
+  await ask(server, 'mutation ($input: CreateUserInput!) { createUser(input: $input) { user { id } } }', { input: { name, email } }, token);
+  return token;
+}
+
+async function makeProject(token, name) {
+  const { createProject } = await ask(server, 'mutation ($input: CreateProjectInput!) { createProject(input: $input) { project { id } } }', { input: { name, categories: ['Fern', 'Moss'] } }, token);
   return createProject.project.id;
 }
 
-const itemsOf = async (id) =>
-  (await ask(server, 'query ($id: ID!) { project(id: $id) { items(first: 100) { nodes { name item { id setName thumbnailUrl } } } } }', { id })).project.items.nodes;
-const library = async () => (await ask(server, '{ viewer { itemUsage { itemCount } } }')).viewer.itemUsage.itemCount;
+const itemsOf = async (token, id) =>
+  (await ask(server, 'query ($id: ID!) { project(id: $id) { items(first: 100) { nodes { name item { id setName thumbnailUrl } } } } }', { id }, token)).project.items.nodes;
+const library = async (token) => (await ask(server, '{ viewer { itemUsage { itemCount } } }', {}, token)).viewer.itemUsage.itemCount;
 
-async function openItems(id, options) {
-  const opened = await openPage(browser, server.origin, `/board#project=${encodeURIComponent(id)}&page=manage&section=items`, { expected: bucket, ...options });
+async function openItems(token, id, options) {
+  const opened = await openPage(browser, server.origin, `/board#project=${encodeURIComponent(id)}&page=manage&section=items`, { expected: bucket, token, ...options });
   await panel(opened.page).waitFor({ timeout: WAIT_MS });
   return opened;
 }
@@ -72,9 +80,10 @@ async function told(page, place, text) {
 const choose = (page) => page.getByLabel('A folder').setInputFiles(folder);
 
 test('a folder of pictures is looked at, brought, stopped, left, and brought to its end: nothing twice', async () => {
-  const id = await makeProject('Herbarium in pictures');
-  const before = await library();
-  const { page, context, complaints } = await openItems(id);
+  const token = await newUser('herbarium');
+  const id = await makeProject(token, 'Herbarium in pictures');
+  const before = await library(token);
+  const { page, context, complaints } = await openItems(token, id);
   await choose(page);
   await told(page, panel(page), `herbarium: ${COUNT + 1} pictures`);
   await told(page, panel(page), '2 files cannot be brought: they come first below.');
@@ -120,11 +129,11 @@ test('a folder of pictures is looked at, brought, stopped, left, and brought to 
   assert.ok(passed <= COUNT + 1 - 8, `${passed} went up after the reload, ${gone} before`);
   await told(page, page.getByRole('region', { name: 'Imports', exact: true }), `${COUNT} imported`);
 
-  const items = await itemsOf(id);
+  const items = await itemsOf(token, id);
   assert.deepEqual(items.map(({ name }) => name).sort(), Array.from({ length: COUNT }, (_, i) => `sheet ${i + 1}.png`).sort());
   assert.ok(items.every(({ item }) => item.thumbnailUrl));
   assert.deepEqual([...new Set(items.map(({ item }) => item.setName))].sort(), ['herbarium', 'herbarium/1871']);
-  assert.equal(await library(), before + COUNT);
+  assert.equal(await library(token), before + COUNT);
 
   // The same folder once more brings nothing but what was not taken.
   await page.getByRole('button', { name: 'Another folder' }).click();
@@ -136,9 +145,10 @@ test('a folder of pictures is looked at, brought, stopped, left, and brought to 
 });
 
 test('the same folder in two tabs is brought once', async () => {
-  const id = await makeProject('Pictures in two tabs');
-  const before = await library();
-  const { page, context, complaints } = await openItems(id);
+  const token = await newUser('two-tabs');
+  const id = await makeProject(token, 'Pictures in two tabs');
+  const before = await library(token);
+  const { page, context, complaints } = await openItems(token, id);
   await choose(page);
   await page.getByRole('button', { name: `Bring ${COUNT + 1} pictures` }).waitFor({ timeout: WAIT_MS });
   const other = await context.newPage();
@@ -160,15 +170,16 @@ test('the same folder in two tabs is brought once', async () => {
   await told(page, panel(page), `${COUNT} pictures of ${COUNT + 1} are brought`);
   await other.getByRole('button', { name: 'Go on' }).click();
   await told(other, panel(other), `${COUNT} pictures of ${COUNT + 1} are brought`);
-  assert.equal(await library(), before + COUNT);
-  assert.equal((await itemsOf(id)).length, COUNT);
+  assert.equal(await library(token), before + COUNT);
+  assert.equal((await itemsOf(token, id)).length, COUNT);
   assert.deepEqual(complaints(), []);
   await context.close();
 });
 
 test('the cursor stays where the user is when the pictures are brought', async () => {
-  const id = await makeProject('Pictures beside other work');
-  const { page, context, complaints } = await openItems(id);
+  const token = await newUser('beside');
+  const id = await makeProject(token, 'Pictures beside other work');
+  const { page, context, complaints } = await openItems(token, id);
   let release;
   const released = new Promise((resolve) => (release = resolve));
   await context.route(uploads, async (route) => {
@@ -188,8 +199,9 @@ test('the cursor stays where the user is when the pictures are brought', async (
 });
 
 test('ten thousand pictures are shown a few at a time', async () => {
-  const id = await makeProject('Very many pictures');
-  const { page, context, complaints } = await openItems(id);
+  const token = await newUser('many');
+  const id = await makeProject(token, 'Very many pictures');
+  const { page, context, complaints } = await openItems(token, id);
   const transfer = await page.evaluateHandle((bytes) => {
     const transfer = new DataTransfer();
     for (let i = 0; i < 10_000; i += 1) transfer.items.add(new File([new Uint8Array(bytes)], `sheet ${i + 1}.png`, { type: 'image/png', lastModified: i }));
@@ -220,18 +232,19 @@ async function openLibrary(page) {
 }
 
 test('files of the library are found by name and by tag, chosen, and become items', async () => {
-  const from = await makeProject('Where the files come from');
-  const { page, context, complaints } = await openItems(from);
+  const token = await newUser('librarian');
+  const from = await makeProject(token, 'Where the files come from');
+  const { page, context, complaints } = await openItems(token, from);
   const name = (word) => ({ name: `${word} by the wall.png`, mimeType: 'image/png', buffer: png([word.length * 20, 90, 90]) });
   await page.getByLabel('Single pictures').setInputFiles([name('Spleenwort'), name('Rustyback'), name('Stonecrop')]);
   await page.getByRole('button', { name: 'Bring 3 pictures' }).click({ timeout: WAIT_MS });
   await told(page, panel(page), 'All 3 pictures are brought.');
   await told(page, page.getByRole('region', { name: 'Imports', exact: true }), '3 imported');
-  const items = await itemsOf(from);
+  const items = await itemsOf(token, from);
   const stonecrop = items.find(({ name }) => name.startsWith('Stonecrop'));
-  await ask(server, 'mutation ($input: SetItemTagsInput!) { setItemTags(input: $input) { item { id } } }', { input: { itemId: stonecrop.item.id, tags: [{ value: 'succulent', visibility: 'PRIVATE' }] } });
+  await ask(server, 'mutation ($input: SetItemTagsInput!) { setItemTags(input: $input) { item { id } } }', { input: { itemId: stonecrop.item.id, tags: [{ value: 'succulent', visibility: 'PRIVATE' }] } }, token);
 
-  const id = await makeProject('Where the files go');
+  const id = await makeProject(token, 'Where the files go');
   await page.goto(`${server.origin}/board#project=${encodeURIComponent(id)}&page=manage&section=items`);
   await page.reload();
   await panel(page).waitFor({ timeout: WAIT_MS });
@@ -251,7 +264,7 @@ test('files of the library are found by name and by tag, chosen, and become item
   await dialog.waitFor({ state: 'detached', timeout: WAIT_MS });
   await page.getByRole('button', { name: 'Choose among your files…' }).and(page.locator(':focus')).waitFor();
   await told(page, page.getByRole('region', { name: 'Imports', exact: true }), '2 imported');
-  assert.deepEqual((await itemsOf(id)).map(({ name }) => name.split(' ')[0]).sort(), ['Rustyback', 'Stonecrop']);
+  assert.deepEqual((await itemsOf(token, id)).map(({ name }) => name.split(' ')[0]).sort(), ['Rustyback', 'Stonecrop']);
 
   // A file that is deleted meanwhile is named and left out, and the others are brought.
   const late = await openLibrary(page);
@@ -287,9 +300,9 @@ test('files of the library are found by name and by tag, chosen, and become item
 for (const colorScheme of ['light', 'dark']) {
   for (const width of [1280, 320]) {
     test(`how items are brought, ${colorScheme} and ${width} wide`, async () => {
-      const id = await makeProject(`Pictures ${colorScheme} ${width}`);
-      const token = await member(server, id, 'MANAGER', `${colorScheme}-${width}@example.com`); // with a budget of their own
-      const { page, context, complaints } = await openItems(id, { token, colorScheme, viewport: { width, height: 900 } });
+      const token = await newUser(`bring-${colorScheme}-${width}`);
+      const id = await makeProject(token, `Pictures ${colorScheme} ${width}`);
+      const { page, context, complaints } = await openItems(token, id, { colorScheme, viewport: { width, height: 900 } });
       const shoot = async (what) => {
         const broad = await page.evaluate(() => [document.documentElement, document.querySelector('.page')].some((element) => element.scrollWidth > element.clientWidth));
         assert.ok(!broad, `${what}: no horizontal scrolling`);

@@ -38,7 +38,7 @@ func TestManagersAreReadUntilOneIsPresent(t *testing.T) {
 	}
 	leaves := func(id project.UserID) error {
 		_ = dynamotest.Made(inj)
-		return db.DeleteMember(t.Context(), managed.ID, id, idempotency.Key{})
+		return db.DeleteMember(t.Context(), id, managed.ID, id, idempotency.Key{})
 	}
 	assert.Equal(t, users.Others[project.Member]{Managed: true}, others())
 	assert.Equal(t, ops{"Query": 1, "BatchGetItem": 1}, dynamotest.Made(inj))
