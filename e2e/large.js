@@ -39,10 +39,10 @@ const bySection = (name) => (page) => page.getByRole('navigation', { name: 'Sect
 
 /**
  * The pages: what opens each; from which page one comes, the board if none is named; what is there when it has been drawn; how many questions it
- * asks at most; and what shows a row, if it reads any.
+ * asks at most; which of them reads rows that are counted, not listed (the figures of the day); and what shows a row, if it lists any.
  */
 export const pages = [
-  { name: 'Work', open: byKey('w'), there: '.work .mine', questions: 0 },
+  { name: 'Work', open: byKey('w'), there: '.work .mine', questions: 1, counted: 'Today' },
   { name: 'Board', open: byKey('b'), from: 'Work', there: '.column .tile', questions: 0 },
   { name: 'Statistics', open: byKey('s'), there: '.statistics .bars li', questions: 1 },
   { name: 'Review', open: byKey('r'), there: 'form[aria-label^="Review"]', questions: 2, row: '[aria-label="To review"] li' },

@@ -73,7 +73,7 @@ test('each page asks for no more rows than it shows', async (t) => {
       await quiet();
       const own = answers.filter(({ name }) => !['Heartbeat', 'Online'].includes(name)); // these come by the clock
       assert.ok(own.length <= one.questions, `${one.questions} questions at most, but: ${JSON.stringify(own)}`);
-      const rows = own.reduce((sum, answer) => sum + answer.rows, 0);
+      const rows = own.filter(({ name }) => name !== one.counted).reduce((sum, answer) => sum + answer.rows, 0);
       const shown = one.row ? await page.locator(one.row).count() : 0;
       assert.equal(rows, shown, `${rows} rows were read, and ${shown} are shown: ${JSON.stringify(own)}`);
     });
