@@ -157,17 +157,20 @@ function Leaf({ page, name, read }: { page: Page; name: string; read: () => Prom
       </p>
     );
   }
+  async function again() {
+    if (!failures) await read();
+    setFailures(failures + 1);
+  }
+
   return (
     <img
+      key={failures} // the same link may be valid now
       className="leaf"
       src={item.url}
       alt={name}
       width={item.width ?? undefined}
       height={item.height ?? undefined}
-      onError={() => {
-        setFailures(failures + 1);
-        if (!failures) void read();
-      }}
+      onError={() => void again()}
     />
   );
 }
