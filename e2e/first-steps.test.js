@@ -10,12 +10,14 @@ const shows = (page, text) => steps(page).getByText(text).waitFor({ timeout: WAI
 
 onBoard('whoever uses a key is shown the next one, and sees the five once', { isNew: true }, async ({ page, project }) => {
   await shows(page, '1 of 5');
-  await claim(page);
+  const first = await claim(page);
   await shows(page, '2 of 5');
   await page.keyboard.press('1');
   await shows(page, '3 of 5');
   await page.keyboard.press('Control+Enter');
   await shows(page, '4 of 5');
+  await page.locator('.picture-name').getByText(first).waitFor({ state: 'detached', timeout: WAIT_MS });
+  await focused(category(page)); // the next item takes the cursor
 
   const next = steps(page).getByRole('button', { name: 'Next key' });
   await next.focus();
