@@ -306,11 +306,6 @@ export function createFolders({ client, ledger, storage, send: put = send, sum =
   }
 
   async function go(mine: AbortController) {
-    try {
-      storage.setItem(unfinishedKey(), folder!.name);
-    } catch {
-      // full: nobody is reminded after a reload
-    }
     let at = 0;
     let giving = Promise.resolve();
     const worker = async () => {
@@ -373,6 +368,11 @@ export function createFolders({ client, ledger, storage, send: put = send, sum =
       if (!folder || folder.phase === 'going') return;
       // A page that came over plain http has no crypto.subtle.
       if (sum === digest && !globalThis.crypto.subtle) return tell({ phase: 'stopped', problem: 'The browser computes checksums only over https. Open the page there to bring pictures.' }, true);
+      try {
+        storage.setItem(unfinishedKey(), folder.name);
+      } catch {
+        // full: nobody is reminded after a reload
+      }
       const mine = (run = new AbortController());
       tell({ phase: 'going', problem: '' }, true);
       const next = () => goAlone(mine);
