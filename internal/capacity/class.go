@@ -37,6 +37,7 @@ var masks = []struct {
 	{regexp.MustCompile(`^(taggie:[A-Za-z]+:)\d\d$`), "$1<shard>"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d`), "<day>"},
 	{regexp.MustCompile(`#\d\d$`), "#<shard>"},
+	{regexp.MustCompile(`#\d{4}-\d$`), "#<quarter>"},
 	{regexp.MustCompile(`^(EMAIL|SUBJECT|IDEM|COUNT)#.*`), "$1#…"},
 }
 
@@ -55,6 +56,7 @@ var rules = []struct {
 }{
 	{regexp.MustCompile(`^notes (OUTBOX#<shard>|CLEANUP#<day>#<shard>|REVOCATIONS#<day>)$`), Fixed, true},
 	{regexp.MustCompile(`^notes COUNT#…$`), ByProject, true},
+	{regexp.MustCompile(`^notes PROJECT_HISTORY#<id>#<quarter>$`), ByProject, false},
 	{regexp.MustCompile(`^relationship_entries taggie:(Tasks|Projects):<shard>$`), Fixed, true},
 	{regexp.MustCompile(`^relationship_entries taggie:QueueMark:<id>$`), ByProject, true},
 	{regexp.MustCompile(`^notes/GSI[12] USERS$`), Fixed, false},

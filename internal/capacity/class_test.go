@@ -20,6 +20,7 @@ func TestKeysAreClassifiedByWhatThereIsMoreOf(t *testing.T) {
 		{"notes", "GSI2", "USERS", "", capacity.Class{Name: "notes/GSI2 USERS", Spread: capacity.Fixed}},
 		{"notes", "", "OUTBOX#07", "", capacity.Class{Name: "notes OUTBOX#<shard>", Spread: capacity.Fixed, Timed: true}},
 		{"notes", "", "CLEANUP#2026-11-28#07", "", capacity.Class{Name: "notes CLEANUP#<day>#<shard>", Spread: capacity.Fixed, Timed: true}},
+		{"notes", "", "PROJECT_HISTORY#84fbe82e-c0ce-4c9a-be70-939246286ded#2026-4", "", capacity.Class{Name: "notes PROJECT_HISTORY#<id>#<quarter>", Spread: capacity.ByProject}},
 		{"notes", "", "COUNT#items#" + project, "COUNT", capacity.Class{Name: "notes COUNT#…", Spread: capacity.ByProject, Timed: true}},
 		{"entities_master", "", project, project + ":CategoryList", capacity.Class{Name: "entities_master <project>", Spread: capacity.ByProject}},
 		{"entities_master", "", id, project + ":ProjectItem~03", capacity.Class{Name: "entities_master <id> of <id>:ProjectItem~<shard>", Spread: capacity.ByItemInHand}},
